@@ -151,7 +151,7 @@ impl Admin {
             (_, "tools", _) => not_allowed("GET, POST"),
             (_, _, Some(_)) => not_allowed("GET, DELETE"),
             _ => {
-                let text = format!("there is no page {}/{path}", Self::PREFIX);
+                let text = format!("there is no path {}/{path}", Self::PREFIX);
                 let advice = "there are /api/tools, /api/servers, /api/tokens, /api/pins, \
                               /api/approvals and /api/trust";
                 let told = (&*text, advice);
@@ -254,7 +254,7 @@ impl HttpHandler for Admin {
             // Manifests are files and folders: looking at them may block.
             let answered = tokio::task::spawn_blocking(move || admin.answer(&request)).await;
             answered.unwrap_or_else(|_| {
-                let told = ("the request could not be served", "the log says why");
+                let told = ("the request failed", "see the log");
                 respond(refuse(
                     StatusCode::INTERNAL_SERVER_ERROR,
                     ErrorType::ToolExecutionError,
@@ -292,7 +292,7 @@ fn respond((status, json): Answer) -> Response<Bytes> {
 
 fn not_allowed(allowed: &'static str) -> Response<Bytes> {
     let advice = format!("use {allowed}");
-    let told = ("this page has no such method", &*advice);
+    let told = ("method not allowed", &*advice);
     let refused = refuse(StatusCode::METHOD_NOT_ALLOWED, ErrorType::ValidationError, told);
     let mut response = respond(refused);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));

@@ -33,16 +33,16 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// Which gateway is meant.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct GatewayTarget {
-    /// The running gateway with this id, when there are several.
+    /// Id of the running gateway, if there are several.
     #[arg(long, value_name = "ID", global = true)]
     pub(crate) instance: Option<String>,
 
-    /// A gateway that listens at this address of this machine, with a token, instead of one that is
-    /// reached over its control socket.
+    /// Reach the gateway at this address of this machine over HTTP, with a token, instead of its
+    /// control socket.
     #[arg(long, value_name = "URL", global = true)]
     pub(crate) url: Option<String>,
 
-    /// The administrator's token for --url.
+    /// Administrator's token for --url.
     #[arg(
         long,
         value_name = "TOKEN",
@@ -53,7 +53,7 @@ pub(crate) struct GatewayTarget {
     )]
     pub(crate) token: Option<Secret>,
 
-    /// The configuration of the gateway.
+    /// Configuration file of the gateway.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, global = true)]
     pub(crate) config: Option<PathBuf>,
 }
@@ -152,7 +152,7 @@ impl AdminClient {
         let answered = tokio::time::timeout(TIMEOUT, self.send_request(method, page, body)).await;
         let (status, body) = answered.unwrap_or_else(|_| {
             let text = format!("the gateway at {} does not answer", self.place());
-            Err(Exit::new(Code::Timeout, text).hint("look at what it logs, or restart it"))
+            Err(Exit::new(Code::Timeout, text).hint("see its log, or restart it"))
         })?;
         let json = RawJson::parse(body, JsonLimits { size: LARGEST, ..JsonLimits::default() });
         match (status, json) {

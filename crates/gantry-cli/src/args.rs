@@ -1,5 +1,8 @@
 //! What a user may type.
 
+#[cfg(test)]
+mod documented_commands;
+
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 
@@ -33,7 +36,7 @@ use crate::exit;
     after_long_help = exit::table()
 )]
 pub(crate) struct Arguments {
-    /// How log lines are written: as `text` for people, or as `json`, one object a line.
+    /// Log format: `text`, or `json` with one object per line.
     #[arg(
         long,
         global = true,
@@ -57,54 +60,54 @@ pub(crate) struct Arguments {
 pub(crate) enum Verb {
     /// Run the gateway.
     Serve(ServeOptions),
-    /// Look at tools, call them, write new ones; lists them when told nothing else.
+    /// List, show, call, check and write tools; lists them by default.
     Tools(ToolsOptions),
-    /// Call a tool: short for `tools call`.
+    /// Call a tool; short for `tools call`.
     Call(CallOptions),
-    /// Add a server to the configuration.
+    /// Add an MCP server to the configuration.
     Add(AddOptions),
-    /// Add a server whose entry is JSON, as it stands in other configurations.
+    /// Add servers from JSON, as other clients and READMEs have them.
     AddJson(AddJsonOptions),
-    /// Remove a server from the configuration.
+    /// Remove an MCP server from the configuration.
     #[command(visible_alias = "rm")]
     Remove(RemoveOptions),
-    /// List the servers of the configuration.
+    /// List the MCP servers of the configuration.
     #[command(visible_alias = "ls")]
     List(ServersOptions),
-    /// Show how the servers of the gateway that runs stand.
+    /// Show the status of every upstream server of the running gateway.
     Status(StatusOptions),
-    /// Let a server of the gateway that runs begin anew.
+    /// Restart an upstream server.
     Restart(RestartOptions),
-    /// Print what a server's program has written to standard error.
+    /// Print the standard error of an upstream server's process.
     Logs(LogsOptions),
-    /// Show and decide how far the gateway, its servers and its tools are trusted.
+    /// Show and set trust levels of the gateway, servers and tools.
     Trust(TrustOptions),
-    /// List the calls that wait for an approval, or approve one.
+    /// List calls that wait for approval, or approve one.
     Approve(ApproveOptions),
-    /// Deny a call that waits for an approval.
+    /// Deny a call that waits for approval.
     Deny(DenyOptions),
-    /// Take over the servers of another client's configuration.
+    /// Import MCP servers from another client's configuration.
     Import(ImportOptions),
-    /// Show calls, errors and latency of each tool.
+    /// Show statistics: calls, errors and latency of each tool.
     Stats(StatsOptions),
-    /// Keep what the configuration must not show: tokens, keys, passwords.
+    /// Manage secrets: tokens, keys and passwords for the configuration.
     #[command(subcommand)]
     Secret(SecretVerb),
-    /// Look at the record of calls, search and check it.
+    /// Show, search, verify and export the audit log.
     #[command(subcommand)]
     Audit(AuditVerb),
-    /// Make, list and revoke the tokens of clients of the gateway.
+    /// Create, list and revoke tokens of clients.
     #[command(subcommand)]
     Token(TokenVerb),
-    /// Look at the configuration.
+    /// Validate and show the configuration.
     #[command(subcommand)]
     Config(ConfigVerb),
-    /// Look at who may do what.
+    /// Explain and check access rules.
     #[command(subcommand)]
     Policy(PolicyVerb),
-    /// Print what makes a shell complete verbs, options and the names of tools and servers.
+    /// Print shell completions for verbs, options and names.
     Completions {
-        /// Which shell.
+        /// The shell.
         shell: Shell,
     },
     /// Print the version.
@@ -114,11 +117,11 @@ pub(crate) enum Verb {
 /// Where tools come from.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Origin {
-    /// The configuration; by default GANTRY_CONFIG, ./gantry.json, then that of the user.
+    /// Configuration file; by default GANTRY_CONFIG, else ./gantry.json and the user's.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
 
-    /// A folder of tools, instead of those of the configuration; may be given more than once.
+    /// Folder of tools, instead of those of the configuration; repeatable.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) tools: Vec<PathBuf>,
 }
@@ -138,11 +141,11 @@ pub(crate) struct GatewayTarget {
     #[command(flatten)]
     pub(crate) origin: Origin,
 
-    /// A gateway that runs, or any other MCP server, to ask instead: http://… or ws://…
+    /// Use this MCP server instead: http://… or ws://…
     #[arg(long, value_name = "URL", conflicts_with_all = ["config", "tools"])]
     pub(crate) url: Option<String>,
 
-    /// A header for every request to it; may be given more than once.
+    /// HTTP header of every request; repeatable.
     #[arg(long, short = 'H', value_name = "NAME: VALUE", requires = "url")]
     pub(crate) header: Vec<String>,
 }
@@ -161,11 +164,11 @@ pub(crate) struct ToolSource {
     #[command(flatten)]
     pub(crate) reach: GatewayTarget,
 
-    /// The running gateway with this id, when there are several.
+    /// Id of the running gateway, if there are several.
     #[arg(long, value_name = "ID", conflicts_with_all = ["url", "tools", "local"])]
     pub(crate) instance: Option<String>,
 
-    /// Read the configuration and start its servers in this process, whether a gateway runs or not.
+    /// Run in this process, with its own servers, even if a gateway is running.
     #[arg(long, conflicts_with = "url")]
     pub(crate) local: bool,
 }
@@ -194,19 +197,19 @@ impl ToolSource {
 /// How the gateway runs.
 #[derive(Debug, Args)]
 pub(crate) struct ServeOptions {
-    /// Where to listen for HTTP; port 0 takes a free one.
+    /// Address to listen on for HTTP; port 0 takes a free port.
     #[arg(long, value_name = "ADDR", env = "GANTRY_LISTEN")]
     pub(crate) listen: Option<String>,
 
-    /// Whether callers over HTTP must show a token; `none` is taken on loopback only.
+    /// Authentication of HTTP callers; `none` is accepted on loopback only.
     #[arg(long, value_parser = auth, value_name = "token|none", env = "GANTRY_AUTH")]
     pub(crate) auth: Option<Auth>,
 
-    /// Threads that HTTP connections are spread over; half as many as there are cores unless given.
+    /// Threads for HTTP connections; by default half the number of cores.
     #[arg(long, value_name = "N", env = "GANTRY_THREADS")]
     pub(crate) threads: Option<NonZeroU16>,
 
-    /// Serve one client on standard input and output, and no HTTP unless --listen is given too.
+    /// Serve one client on standard input and output; no HTTP without --listen.
     #[arg(long)]
     pub(crate) stdio: bool,
 
@@ -238,21 +241,21 @@ pub(crate) struct ToolsOptions {
 pub(crate) enum ToolsVerb {
     /// List the tools.
     List(ListOptions),
-    /// Show what a tool takes and gives.
+    /// Show a tool with its schemas.
     Show(ShowOptions),
     /// Call a tool.
     Call(CallOptions),
-    /// Say what is wrong with tools, with file, line and advice.
+    /// Validate tools, with file, line and advice.
     Check(CheckOptions),
-    /// Write a new tool that works, to start from.
+    /// Write a working tool to start from.
     New(NewOptions),
     /// Print the specification document of a tool.
     Spec(SpecOptions),
-    /// Compare two tools: what changed, and which version that demands.
+    /// Compare two tools, and say which version the changes demand.
     Diff(DiffOptions),
-    /// Show which definitions of servers are pinned or held back, and accept them.
+    /// Show pinned definitions and changes, and accept them.
     Pin(PinOptions),
-    /// Forget a pin, so that the definition counts as new.
+    /// Forget a pin, so that the next definition counts as new.
     Unpin(UnpinOptions),
 }
 
@@ -270,7 +273,7 @@ pub(crate) struct ListOptions {
 /// What to show.
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {
-    /// The name of the tool.
+    /// Name of the tool.
     #[arg(add = ArgValueCompleter::new(completions::names))]
     pub(crate) name: String,
 
@@ -287,19 +290,19 @@ pub(crate) struct ShowOptions {
 #[command(after_help = "Arguments: text=hello  count=3  tags=a,b  point.x=1  \
                         filter:='{\"a\": [1]}'  text=@FILE  -")]
 pub(crate) struct CallOptions {
-    /// The name of the tool.
+    /// Name of the tool.
     #[arg(required_unless_present = "plan", add = ArgValueCompleter::new(completions::names))]
     pub(crate) name: Option<String>,
 
-    /// Its arguments, read as its schema says; `-` reads a JSON object from standard input.
+    /// Arguments, read according to the tool's schema; `-` reads a JSON object from standard input.
     #[arg(value_name = "KEY=VALUE", add = ArgValueCompleter::new(completions::arguments))]
     pub(crate) words: Vec<String>,
 
-    /// Its arguments as a JSON object, or @FILE with one; KEY=VALUE is put on top.
+    /// Arguments as a JSON object, or @FILE; KEY=VALUE overrides members.
     #[arg(long, value_name = "JSON")]
     pub(crate) args: Option<String>,
 
-    /// Several calls that may build on each other, from a file or from standard input, `-`.
+    /// Several dependent calls from a file, or from standard input with `-`.
     #[arg(
         long,
         value_name = "FILE",
@@ -320,7 +323,7 @@ pub(crate) struct CallOptions {
     #[arg(long, conflicts_with = "json")]
     pub(crate) contract: bool,
 
-    /// Approve the call where it needs an approval, instead of being asked.
+    /// Approve the call without asking, if it needs an approval.
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,
 }
@@ -328,14 +331,14 @@ pub(crate) struct CallOptions {
 /// What to check.
 #[derive(Debug, Args)]
 pub(crate) struct CheckOptions {
-    /// Files or folders; by default the folders of the configuration.
+    /// Files or folders; by default the tool folders of the configuration.
     #[arg(value_hint = ValueHint::AnyPath)]
     pub(crate) paths: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) origin: Origin,
 
-    /// Print what was found as JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -343,18 +346,18 @@ pub(crate) struct CheckOptions {
 /// What to compare.
 #[derive(Debug, Args)]
 pub(crate) struct DiffOptions {
-    /// The older one: a file, NAME or NAME@VERSION.
+    /// The old tool: a file, NAME or NAME@VERSION.
     #[arg(add = ArgValueCompleter::new(completions::names))]
     pub(crate) old: String,
 
-    /// The newer one.
+    /// The new tool.
     #[arg(add = ArgValueCompleter::new(completions::names))]
     pub(crate) new: String,
 
     #[command(flatten)]
     pub(crate) origin: Origin,
 
-    /// Print the changes as JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -362,26 +365,26 @@ pub(crate) struct DiffOptions {
 /// What to accept, or to show.
 #[derive(Debug, Args)]
 pub(crate) struct PinOptions {
-    /// Accept these: the name in the list of tools, SERVER/NAME, or a SERVER with all its changes.
+    /// Accept these: NAME, SERVER/NAME, or all changes of a SERVER.
     pub(crate) names: Vec<String>,
 
-    /// Accept all that is held back or has changed.
+    /// Accept all changes of all servers.
     #[arg(long, conflicts_with = "names")]
     pub(crate) all: bool,
 
-    /// Accept what is held back of this server or has changed.
+    /// Accept all changes of this server.
     #[arg(long, value_name = "SERVER", conflicts_with_all = ["names", "all"])]
     pub(crate) server: Option<String>,
 
-    /// Show what has changed, and accept nothing.
+    /// Show the changes, accept nothing.
     #[arg(long)]
     pub(crate) diff: bool,
 
-    /// Accept nothing, and end with 5 if something is held back.
+    /// Accept nothing; end with 5 if a definition is held back.
     #[arg(long)]
     pub(crate) check: bool,
 
-    /// Keep the pins in gantry.lock beside the configuration from now on, to be reviewed with it.
+    /// Keep the pins in gantry.lock beside the configuration from now on.
     #[arg(long)]
     pub(crate) lock: bool,
 
@@ -396,7 +399,7 @@ pub(crate) struct PinOptions {
 /// What to forget.
 #[derive(Debug, Args)]
 pub(crate) struct UnpinOptions {
-    /// The name in the list of tools, or SERVER/NAME.
+    /// NAME in the list of tools, or SERVER/NAME.
     pub(crate) name: String,
 
     #[command(flatten)]
@@ -406,7 +409,7 @@ pub(crate) struct UnpinOptions {
 /// Whose document.
 #[derive(Debug, Args)]
 pub(crate) struct SpecOptions {
-    /// The name of the tool, NAME or NAME@VERSION.
+    /// NAME or NAME@VERSION of the tool.
     #[arg(add = ArgValueCompleter::new(completions::names))]
     pub(crate) name: String,
 
@@ -417,17 +420,17 @@ pub(crate) struct SpecOptions {
 /// What to write.
 #[derive(Debug, Args)]
 pub(crate) struct NewOptions {
-    /// What it is written in.
+    /// Kind of program.
     pub(crate) kind: Kind,
 
-    /// The name of the tool: module and tool, such as `text.count`.
+    /// Name of the tool: module and tool, such as `text.count`.
     pub(crate) name: String,
 
-    /// Where to put it; by default the first folder of tools, or `tools`.
+    /// Folder to write into; by default the first tool folder, or `tools`.
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
 
-    /// What the tool answers with.
+    /// What the tool returns.
     #[arg(long, value_enum, default_value_t = Output::Data, value_name = "FORM")]
     pub(crate) output: Output,
 
@@ -438,7 +441,7 @@ pub(crate) struct NewOptions {
 /// What a tool answers with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
-    /// Data that an output schema describes.
+    /// Structured data with an output schema.
     Data,
     /// MCP content, such as text or images, without an output schema.
     Content,
@@ -447,7 +450,7 @@ pub(crate) enum Output {
 /// What a new tool is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Kind {
-    /// One Python file, with its dependencies inside; needs `uv`.
+    /// One Python file with its dependencies; needs `uv`.
     Python,
     /// A shell script and its manifest.
     Shell,
@@ -462,13 +465,13 @@ pub(crate) enum Kind {
 /// What to do with the configuration.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigVerb {
-    /// Say whether the configuration is in order.
+    /// Validate the configuration.
     Check(ConfigCheckOptions),
-    /// Print what is in force.
+    /// Print the effective configuration.
     Show(ConfigOptions),
-    /// Print which files are used, the one that counts most first.
+    /// Print which files are used, in order of precedence.
     Path(ConfigOptions),
-    /// Print the JSON Schema of the configuration, for editors.
+    /// Print the JSON Schema of the configuration.
     Schema,
 }
 
@@ -478,7 +481,7 @@ pub(crate) struct ConfigCheckOptions {
     #[command(flatten)]
     pub(crate) which: ConfigOptions,
 
-    /// Print what was found as JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -486,7 +489,7 @@ pub(crate) struct ConfigCheckOptions {
 /// Which configuration.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigOptions {
-    /// The configuration; by default GANTRY_CONFIG, ./gantry.json, then that of the user.
+    /// Configuration file; by default GANTRY_CONFIG, else ./gantry.json and the user's.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
 }
@@ -502,8 +505,8 @@ pub(crate) enum Shell {
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogFormat {
-    /// For people.
+    /// Plain text.
     Text,
-    /// For programs, one object a line.
+    /// One JSON object per line.
     Json,
 }

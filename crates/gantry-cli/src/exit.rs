@@ -40,12 +40,12 @@ pub(crate) enum Code {
 /// Every code with its meaning, for the help and the documentation.
 const CODES: [(Code, &str); 9] = [
     (Code::Failed, "the tool or operation failed"),
-    (Code::Usage, "the command line or an argument was wrong"),
-    (Code::Configuration, "the configuration or the state directory was wrong"),
-    (Code::NotFound, "there is no such tool, server or file"),
-    (Code::Refused, "refused by policy, or a limit is reached"),
-    (Code::Unreachable, "what is needed cannot be reached"),
-    (Code::Timeout, "it took too long"),
+    (Code::Usage, "wrong command line or argument"),
+    (Code::Configuration, "invalid configuration or state directory"),
+    (Code::NotFound, "no such tool, server or file"),
+    (Code::Refused, "refused by a policy or a limit"),
+    (Code::Unreachable, "a gateway or server is unreachable"),
+    (Code::Timeout, "timeout"),
     (Code::Bug, "a bug: please report it"),
     (Code::Interrupted, "interrupted"),
 ];

@@ -42,7 +42,7 @@ type Stamp = (PathBuf, u64, (i64, i64), u64);
 /// Why pins cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Trouble {
-    #[error("the lock file {} is not taken: {error}", .file.display())]
+    #[error("the lock file {} is invalid: {error}", .file.display())]
     Wrong { file: PathBuf, error: LockError },
     #[error("the lock file {} cannot be read or written: {error}", .file.display())]
     Lost { file: PathBuf, error: io::Error },
@@ -52,7 +52,7 @@ pub(crate) enum Trouble {
         .0.display()
     )]
     Large(PathBuf),
-    #[error("the lock file {} is wrong and is not written over; mend or remove it", .0.display())]
+    #[error("the lock file {} is invalid and is not overwritten; correct or remove it", .0.display())]
     Left(PathBuf),
 }
 
@@ -76,7 +76,7 @@ impl LockFile {
     pub(crate) fn load(&self, pins: &Pins) -> Result<(), Exit> {
         self.refresh(pins).map(drop).map_err(|trouble| {
             Exit::new(Code::Configuration, trouble.to_string())
-                .hint("mend the file, or remove it to have everything seen anew")
+                .hint("correct the file, or remove it to pin everything again")
         })
     }
 
@@ -302,7 +302,7 @@ impl Keeper {
         let read = spawn_blocking(move || lock.refresh(&pins)).await.unwrap_or(Ok(false));
         report(read.map(|has_changed| {
             if has_changed {
-                tracing::info!("the lock file was read again");
+                tracing::info!("lock file reloaded");
             }
         }));
     }
@@ -310,7 +310,7 @@ impl Keeper {
 
 fn report(done: Result<(), Trouble>) {
     if let Err(trouble) = done {
-        tracing::error!("{trouble}; the pins that were in force stay so");
+        tracing::error!("{trouble}; keeping the previous pins");
     }
 }
 

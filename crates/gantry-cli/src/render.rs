@@ -167,13 +167,13 @@ pub(crate) fn tool_statistics(tool: &ToolStatistics) -> Result<(), Exit> {
 pub(crate) fn listening(address: SocketAddr, access: &Access, client: &Path, admin: &Path) {
     let is_watched = io::stderr().is_terminal();
     let (headers, note) = match access {
-        Access::Free => (String::new(), "Callers are not asked who they are.".to_owned()),
+        Access::Free => (String::new(), "Callers are not authenticated.".to_owned()),
         Access::Own { token, is_new } if *is_new || is_watched => {
             (bearer(token.expose()), format!("The token is kept in {}", client.display()))
         }
         Access::Own { .. } => (bearer("TOKEN"), format!("The token is in {}", client.display())),
         Access::Theirs => {
-            let note = "Make a token with `gantry token create --name NAME`";
+            let note = "Create a token with `gantry token create --name NAME`";
             (bearer("TOKEN"), note.to_owned())
         }
     };

@@ -252,7 +252,7 @@ fn watch(offer: &ToolSources, config: Option<&Config>) {
     if !offer.is_example || tools.count() > 0 || !offer.problems.is_empty() {
         render::tools(tools.count(), servers, &offer.problems);
     } else {
-        render::say("  example tools, until there are others; `gantry add` adds a server");
+        render::say("  example tools, until there are others; add a server with `gantry add`");
     }
     tokio::spawn(async move { tools.watch().await });
 }
@@ -308,7 +308,7 @@ fn stop_on_signal(server: Server) -> Result<(), Exit> {
             }
         };
         next().await;
-        tracing::info!("stopping; calls under way may finish, a second signal ends them");
+        tracing::info!("stopping; calls in flight may finish, a second signal ends them");
         server.stop();
         next().await;
         leave();

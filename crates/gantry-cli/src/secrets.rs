@@ -19,7 +19,7 @@ use crate::secrets::sealed::SealedFile;
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
     /// The name could be taken for something else.
-    #[error("`{0}` is no name of a secret; use letters, digits, `-`, `_` and `.`")]
+    #[error("`{0}` is not a valid name of a secret; use letters, digits, `-`, `_` and `.`")]
     Name(String),
     /// The file cannot be read or written.
     #[error("the file of secrets {} cannot be {what}: {error}", file.display())]
@@ -33,7 +33,7 @@ pub enum VaultError {
     },
     /// The file does not open: it was changed, or made with another key.
     #[error(
-        "the secret `{name}` in {} does not open: it was changed, or made with another key; set it again with `gantry secret set {name}`", file.display()
+        "the secret `{name}` in {} cannot be decrypted: it was changed, or written with another key; set it again with `gantry secret set {name}`", file.display()
     )]
     Spoilt {
         /// Which secret.
@@ -42,7 +42,7 @@ pub enum VaultError {
         file: PathBuf,
     },
     /// The file is not one of ours.
-    #[error("{} is no file of secrets: {reason}; move it away and set the secrets again", file.display())]
+    #[error("{} is not a file of secrets: {reason}; move it away and set the secrets again", file.display())]
     Malformed {
         /// The file.
         file: PathBuf,
@@ -154,7 +154,7 @@ impl Vault {
         let is_kept = self.file.place(name)? == Some(Place::Keychain);
         match self.keychain.as_ref().map(ask) {
             Some(Err(VaultError::Keychain(error))) if !is_kept => {
-                tracing::debug!("the keychain was asked for `{name}` and failed: {error}");
+                tracing::debug!("reading `{name}` from the keychain failed: {error}");
                 Ok(T::default())
             }
             Some(answer) => answer,

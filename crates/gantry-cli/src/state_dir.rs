@@ -101,14 +101,14 @@ fn keep(name: &str, make: impl FnOnce([u8; 32]) -> Vec<u8>) -> Result<Vec<u8>, E
 }
 
 fn spoilt(name: &str) -> Exit {
-    let text = format!("the file `{name}` in the state directory is not what was written there");
-    Exit::new(Code::Configuration, text).hint("remove it, and a new one is made")
+    let text = format!("the file `{name}` in the state directory is invalid");
+    Exit::new(Code::Configuration, text).hint("remove it, and a new one is created")
 }
 
 /// The state directory.
 pub(crate) fn directory() -> Result<PathBuf, Exit> {
     crate::config::state_folder(&crate::tool_sources::variable).ok_or_else(|| {
-        Exit::new(Code::Configuration, "there is no place for the state directory")
+        Exit::new(Code::Configuration, "the place of the state directory is unknown")
             .hint("set HOME or XDG_STATE_HOME")
     })
 }

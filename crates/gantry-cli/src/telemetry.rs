@@ -87,7 +87,7 @@ impl Telemetry {
         if tokio::time::timeout(self.flush_within, &mut task).await.is_err() {
             task.abort();
             let _ = task.await;
-            tracing::warn!("the collector was too slow; what it was not sent yet is lost");
+            tracing::warn!("the telemetry collector was too slow; unsent data is dropped");
         }
     }
 
@@ -95,8 +95,10 @@ impl Telemetry {
     pub(crate) fn write_metrics(&self, out: &mut String) {
         type Count = fn(&Fate) -> &AtomicU64;
         let families: [(&str, &str, Count); 2] = [
-            ("gantry_telemetry_sent_total", "Sent to the collector.", |fate| &fate.sent),
-            ("gantry_telemetry_dropped_total", "Lost on the way to it.", |fate| &fate.dropped),
+            ("gantry_telemetry_sent_total", "Spans and records sent to the collector.", |fate| {
+                &fate.sent
+            }),
+            ("gantry_telemetry_dropped_total", "Spans and records dropped.", |fate| &fate.dropped),
         ];
         for (name, help, count) in families {
             let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} counter");

@@ -79,10 +79,10 @@ pub(crate) fn folders(origin: &Origin, config: Option<&Config>) -> Vec<PathBuf> 
 pub(crate) fn make_folders(origin: &Origin) -> Result<(), Exit> {
     for folder in origin.tools.iter().filter(|folder| !folder.exists()) {
         std::fs::create_dir_all(folder).map_err(|error| {
-            let text = format!("cannot make the tool folder {}: {error}", folder.display());
-            Exit::new(Code::Configuration, text).hint("give --tools a folder that can be made")
+            let text = format!("cannot create the tool folder {}: {error}", folder.display());
+            Exit::new(Code::Configuration, text).hint("give --tools a folder that can be created")
         })?;
-        render::say(&format!("  made the folder {}, which was missing", folder.display()));
+        render::say(&format!("  created the folder {}", folder.display()));
     }
     Ok(())
 }
@@ -142,7 +142,7 @@ pub(crate) fn settings(config: Option<&Config>) -> ToolSettings {
 impl ToolSources {
     /// Puts the server together.
     pub(crate) fn build(self) -> Result<Server, Exit> {
-        self.builder.build().map_err(|error| Exit::bug(format!("an example is wrong: {error}")))
+        self.builder.build().map_err(|error| Exit::bug(format!("an example is invalid: {error}")))
     }
 }
 

@@ -129,7 +129,7 @@ async fn phases(bench: &Bench) -> BTreeMap<String, BTreeSet<u64>> {
 async fn is_sound(bench: &Bench) {
     let run = audit(bench, &["verify"]).await;
     assert_eq!(run.code, Some(0), "{run:?}");
-    assert!(run.out.contains("ended with its program") && run.out.contains("closed"), "{run:?}");
+    assert!(run.out.contains("ended with its process") && run.out.contains("closed"), "{run:?}");
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ fn each_kind_works_at_once() {
         assert_eq!(called.json()[member], expected, "{kind}: {called:?}");
         let again = bench.run(&["tools", "new", kind, "demo.first"]);
         assert_eq!(again.code, Some(1), "{kind}: {again:?}");
-        assert!(again.err.contains("is there already"), "{kind}: {again:?}");
+        assert!(again.err.contains("exists already"), "{kind}: {again:?}");
     }
 }
 

@@ -126,7 +126,7 @@ fn what_is_left_is_told() {
     assert!(shown.err.contains("would take 2 servers"), "{shown:?}");
     assert_eq!(fs::read_to_string(bench.path().join("gantry.json")).expect("a file"), before);
     let expected = [
-        "there      left   a server of that name is there already",
+        "there      left   a server of that name exists already",
         "my-server  taken  {\"command\":\"y\"}",
         "                  note: left out `alwaysAllow`, which means nothing here",
         "                  note: `my server` is called `my-server` here",

@@ -73,7 +73,7 @@ fn what_is_wrong_with_a_plan_is_named() {
     let cases = [
         ("", 2, "standard input:"),
         ("[]", 2, "the plan has no `calls`"),
-        ("{/*", 2, "a comment has no end"),
+        ("{/*", 2, "unclosed comment"),
         (r#"{"calls": 7}"#, 2, "`calls` must be an array"),
         (r#"{"calls": [{"id": "a", "name": "x", "after": ["a"]}]}"#, 2, "wait for each other"),
     ];

@@ -33,7 +33,11 @@ fn an_explanation_names_what_decides() {
     }
     assert_eq!(bench.run(&["token", "revoke", "gone"]).code, Some(0));
     let cases: [(&[&str], i32, &[&str]); 10] = [
-        (&["--as", "narrow", "n=3"], 5, &["`narrow` may not use", "its token is not good for it"]),
+        (
+            &["--as", "narrow", "n=3"],
+            5,
+            &["`narrow` may not use", "it is not in the scope of the token"],
+        ),
         (&[], 0, &["`local` may use `test.one` once a person approves: rule `mine` decides"]),
         (&["--as", "ci-1", "n=3"], 0, &["`ci-1` may use `test.one`: rule `small` decides"]),
         (&["--as", "ci-1", "--args", "{\"n\": 3}"], 0, &["small", "fits and decides"]),
@@ -51,7 +55,7 @@ fn an_explanation_names_what_decides() {
         ),
         (&["--as", "ci-1"], 5, &["cannot be answered: there is no `n`", "does not fit"]),
         (&["--as", "bob"], 5, &["it is not seen in the lists of `bob`"]),
-        (&["--as", "ci-1", "--allow", "x.*", "n=3"], 5, &["its token is not good for it"]),
+        (&["--as", "ci-1", "--allow", "x.*", "n=3"], 5, &["it is not in the scope of the token"]),
         (&["--as", "ci-1", "--face", "x", "n=3"], 0, &["rule `small` decides"]),
         (&["--as", "ci-1", "--virtual-server", "x", "n=3"], 0, &["rule `small` decides"]),
     ];
@@ -99,7 +103,7 @@ fn names_that_differ_in_case_only_are_told() {
     let run = bench.run(&["policy", "check"]);
     assert_eq!(run.code, Some(3), "{run:?}");
     assert!(run.out.contains("mine") && run.err.contains(warning), "{run:?}");
-    assert!(run.err.contains("what no rule is about is refused"), "{run:?}");
+    assert!(run.err.contains("calls without a matching rule are refused"), "{run:?}");
     let told = bench.run(&["policy", "check", "--json"]).json();
     assert_eq!(
         (&told["default"], told["rules"].as_array().map(Vec::len)),

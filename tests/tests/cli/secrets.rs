@@ -46,7 +46,7 @@ fn what_is_set_is_listed_used_and_removed_but_never_shown() {
 fn what_cannot_be_kept_is_told() {
     let bench = Bench::new("secrets-wrong");
     let cases = [
-        ("a b", "x", 2, "is no name of a secret"),
+        ("a b", "x", 2, "is not a valid name of a secret"),
         ("a", "", 2, "is empty"),
         ("a", "\n", 2, "is empty"),
     ];

@@ -272,7 +272,7 @@ fn what_readmes_print_is_taken() {
     let wrong: [(&[&str], &str); 4] = [
         (&[r#"{"command": "x"}"#], "needs a name"),
         (&["none", block], "it has one, my two"),
-        (&[r#"{"mcpServers": {"a": {"command": "x"}, "b": {}}}"#], "`b` cannot be taken"),
+        (&[r#"{"mcpServers": {"a": {"command": "x"}, "b": {}}}"#], "`b` is invalid"),
         (&["a", "{"], "not valid JSON"),
     ];
     for (words, expected) in wrong {

@@ -39,7 +39,7 @@ async fn what_is_saved_comes_into_force_and_what_is_broken_does_not() {
     fs::write(&file, "{\"tools\": [\"./tools\"], \"listen\": \"127.0.0.1:0\"}").expect("a file");
     let changed = program.receive().await.expect("a notification");
     assert_eq!(changed["method"], "notifications/tools/list_changed", "{changed}");
-    program.logged("`listen` has changed; it comes into force at the next start").await;
+    program.logged("`listen` has changed; restart the gateway to apply it").await;
     program.write(LIST).await;
     let listed: Value = program.receive().await.expect("an answer");
     assert_eq!(listed["result"]["tools"][0]["name"], "test_one", "{listed}");

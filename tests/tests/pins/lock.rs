@@ -62,7 +62,7 @@ async fn a_lock_file_beside_the_configuration_counts() {
     stand.until_listed(&["look"]).await;
     // A broken file changes nothing, and is said.
     fs::write(&beside, text.replace("Says a word", "Says all")).expect("a file");
-    processes::until("a word about it", || stand.fixture.log().contains("is not taken")).await;
+    processes::until("a word about it", || stand.fixture.log().contains("is invalid")).await;
     assert!(
         stand.fixture.log().contains("the digest of `words/say` is not that of its definition")
     );
@@ -109,5 +109,5 @@ async fn the_command_line_works_alone() {
     assert_eq!(tools(&bench, &["pin", "--check"]).await.code, Some(0), "it was seen anew");
     fs::write(kept(&bench.folder).expect("the lock file"), "{").expect("a file");
     let broken = tools(&bench, &["list"]).await;
-    assert!(broken.code == Some(3) && broken.err.contains("is not taken"), "{broken:?}");
+    assert!(broken.code == Some(3) && broken.err.contains("is invalid"), "{broken:?}");
 }

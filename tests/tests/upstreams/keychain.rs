@@ -61,7 +61,7 @@ async fn a_keyring_keeps_what_servers_need() {
     assert!(missing.to_string().contains("`gantry secret set search` keeps one"), "{missing}");
 
     let set = keychain.done(&["secret", "set", "search"], "first-text-0123\n").await;
-    assert!(set.contains("kept `search` in the keychain"), "{set}");
+    assert!(set.contains("stored `search` in the keychain"), "{set}");
     fixture.until_listed("odd").await;
     // Another text under the same name takes the place of the first, here and in the gateway.
     keychain.done(&["secret", "set", "search"], TEXT).await;
@@ -103,7 +103,7 @@ async fn a_locked_keyring_is_told_from_an_empty_one() {
     assert!(said.contains("is locked"), "{said}");
     // What it does not take goes into the file, and is found there.
     let set = keychain.done(&["secret", "set", "search"], TEXT).await;
-    assert!(set.contains("kept `search` in the file"), "{set}");
+    assert!(set.contains("stored `search` in the file"), "{set}");
     let (_, said) = keychain.run(&["config", "check"], "").await;
     assert!(!said.contains("is locked"), "{said}");
 }
@@ -117,7 +117,7 @@ async fn without_a_keyring_the_file_serves() {
     let (_, said) = keychain.run(&["config", "check"], "").await;
     assert!(said.contains("`gantry secret set search` keeps one"), "{said}");
     let set = keychain.done(&["secret", "set", "search"], TEXT).await;
-    assert!(set.contains("kept `search` in the file"), "{set}");
+    assert!(set.contains("stored `search` in the file"), "{set}");
     keychain.done(&["secret", "remove", "search"], "").await;
 }
 

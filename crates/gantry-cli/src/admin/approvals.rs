@@ -108,8 +108,8 @@ async fn end(policies: &PolicySet, id: &str) -> Answer {
         Ok(true) => (StatusCode::OK, ObjectWriter::new().value("ended", id).finish()),
         Ok(false) => no_grant(id),
         Err(error) => {
-            let text = format!("it is ended, but only until the next start: {error}");
-            let told = (&*text, "mend the store, and end it again");
+            let text = format!("revoked, but only until the next start: {error}");
+            let told = (&*text, "repair the store, and revoke it again");
             refuse(StatusCode::INTERNAL_SERVER_ERROR, ErrorType::ToolExecutionError, told)
         }
     }
@@ -220,12 +220,12 @@ async fn reveal(
     let Some((pending, arguments)) = found else {
         return refused(&AnswerError::Unknown(id));
     };
-    tracing::info!(id, tool = pending.tool, "the arguments of a pending approval are shown");
+    tracing::info!(id, tool = pending.tool, "unredacted arguments of a pending approval shown");
     let audit = policies.audit();
     let recorded = audit.administration(principal, "approvals/reveal", &id, &pending.tool).await;
     if let Err(error) = recorded {
-        let text = format!("nothing is shown, because that cannot be recorded: {error}");
-        let told = (&*text, "see to the audit log, whose mode is strict");
+        let text = format!("nothing is shown, because it could not be recorded: {error}");
+        let told = (&*text, "repair the audit log, whose mode is strict");
         return refuse(StatusCode::INTERNAL_SERVER_ERROR, ErrorType::ToolExecutionError, told);
     }
     let text = RawJson::string(arguments.as_str());

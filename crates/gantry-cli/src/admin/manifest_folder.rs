@@ -71,7 +71,7 @@ impl ManifestFolder {
             file: file.to_owned(),
             line: None,
             message,
-            advice: "mend the file, or remove it".to_owned(),
+            advice: "correct the file, or remove it".to_owned(),
             is_warning: false,
         };
         let bytes =

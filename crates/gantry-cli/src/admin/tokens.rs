@@ -81,7 +81,7 @@ async fn create(tokens: &Tokens, body: Bytes) -> Answer {
     let wanted = match wanted {
         Ok(wanted) => wanted,
         Err(error) => {
-            let text = format!("the body is not what a token is to be: {error}");
+            let text = format!("the body is not a valid token request: {error}");
             return invalid(
                 &text,
                 r#"write {"name": "laptop", "allow": ["files_*"], "expires": "30d"}"#,
@@ -95,7 +95,7 @@ async fn create(tokens: &Tokens, body: Bytes) -> Answer {
     let lifetime = wanted.expires.as_deref().map(|text| lifetime(text).ok_or(text));
     let expires = match lifetime.transpose() {
         Ok(lifetime) => lifetime.map(|lifetime| tokens.clock().now() + lifetime),
-        Err(text) => return invalid(&format!("`{text}` is no length of time"), "write it as 30d"),
+        Err(text) => return invalid(&format!("`{text}` is not a duration"), "write it as 30d"),
     };
     match tokens.create_as(wanted.role, &wanted.name, wanted.allow, expires).await {
         Ok((token, record)) => {
@@ -126,7 +126,7 @@ fn failed(error: &TokenError) -> Answer {
         _ => (StatusCode::BAD_REQUEST, ErrorType::ValidationError),
     };
     let text = error.to_string();
-    let told = text.rsplit_once("; ").unwrap_or((&text, "see to the store, and try again"));
+    let told = text.rsplit_once("; ").unwrap_or((&text, "repair the store, and try again"));
     refuse(status, kind, told)
 }
 

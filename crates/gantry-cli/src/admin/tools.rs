@@ -55,7 +55,7 @@ impl Admin {
             Ok(Registration::New) => match self.kept.write(&name, &version, &manifest) {
                 Ok(()) => (StatusCode::CREATED, shown),
                 Err(error) => {
-                    let text = format!("it is registered, but only until the next start: {error}");
+                    let text = format!("registered, but only until the next start: {error}");
                     unkept(&text)
                 }
             },
@@ -82,13 +82,13 @@ impl Admin {
         let (name, version) = split(name);
         if !self.tools.unregister(name, version) {
             let text = format!("no tool `{name}` was registered here");
-            let told = (&*text, "tools of folders go with their files");
+            let told = (&*text, "tools of folders are removed with their files");
             return refuse(StatusCode::NOT_FOUND, ErrorType::ToolNotFoundError, told);
         }
         match self.kept.forget(name, version) {
             Ok(()) => (StatusCode::OK, ObjectWriter::new().value("removed", name).finish()),
             Err(error) => {
-                unkept(&format!("it is removed, but will be back at the next start: {error}"))
+                unkept(&format!("removed, but it will be back at the next start: {error}"))
             }
         }
     }
@@ -110,7 +110,7 @@ fn unknown(name: &str) -> Answer {
 
 /// What was done is done, but not for long.
 fn unkept(text: &str) -> Answer {
-    let told = (text, "see to the state directory, and send the request again");
+    let told = (text, "repair the state directory, and send the request again");
     refuse(StatusCode::INSUFFICIENT_STORAGE, ErrorType::RegistrationError, told)
 }
 
@@ -182,7 +182,7 @@ fn refused(error: &PinError) -> Answer {
         PinError::Full => (StatusCode::CONFLICT, ErrorType::ApiLimitExceeded),
         PinError::ChangedAgain(_) => (StatusCode::CONFLICT, ErrorType::PermissionError),
     };
-    refuse(status, kind, (&error.to_string(), "GET /api/pins lists what there is"))
+    refuse(status, kind, (&error.to_string(), "GET /api/pins lists them"))
 }
 
 /// The description of a tool's trust and pins, as JSON.

@@ -68,7 +68,7 @@ async fn decide(policies: &PolicySet, body: &Bytes) -> Answer {
     let (subject, level) = (Subject::parse(&text("subject")), Level::parse(&text("level")));
     let (Some(subject), Some(level)) = (subject, level) else {
         let told = (
-            "that is no decision",
+            "invalid decision",
             "send {\"subject\": \"server:NAME\", \"level\": \"trusted\"}; a subject is gateway, \
              server:NAME or tool:NAME",
         );
@@ -97,8 +97,8 @@ async fn revoke(policies: &PolicySet, subject: &str) -> Answer {
 }
 
 fn unknown(subject: &str) -> Answer {
-    let text = format!("nothing was decided about {subject}");
-    let told = (&*text, "/api/trust lists what was, and so does `gantry trust`");
+    let text = format!("there is no decision about {subject}");
+    let told = (&*text, "/api/trust and `gantry trust` list decisions");
     refuse(StatusCode::NOT_FOUND, ErrorType::ResourceNotFound, told)
 }
 
@@ -110,7 +110,7 @@ fn refused(error: &TrustError) -> Answer {
             refuse(StatusCode::NOT_FOUND, ErrorType::ResourceNotFound, told)
         }
         TrustError::DocumentStore(_) => {
-            let told = (&*text, "mend the store, and decide again");
+            let told = (&*text, "repair the store, and decide again");
             refuse(StatusCode::INTERNAL_SERVER_ERROR, ErrorType::ToolExecutionError, told)
         }
     }

@@ -44,7 +44,7 @@ pub(crate) async fn choose(reach: &GatewayTarget, kind: Kind) -> Result<Found, E
     match select(reach, kind).await? {
         Selected::One { found, is_only } => {
             if !is_only {
-                render::say(&format!("asking the gateway {}", found.describe()));
+                render::say(&format!("using the gateway {}", found.describe()));
             }
             Ok(found)
         }
@@ -57,7 +57,7 @@ pub(crate) async fn find(reach: &GatewayTarget) -> Result<Option<Found>, Exit> {
     match select(reach, Kind::Any).await? {
         Selected::One { found, is_only } => {
             let place = if is_only { found.brief() } else { found.describe() };
-            render::say(&format!("asking the running gateway {place}"));
+            render::say(&format!("using the running gateway {place}"));
             Ok(Some(found))
         }
         Selected::None(_) => Ok(None),
@@ -199,7 +199,9 @@ async fn discover(id: Option<&str>) -> Result<Vec<Found>, Exit> {
         match answered {
             Ok(Ok(about)) => found.push(Found { id: name, socket, about }),
             Ok(Err(error)) if control_socket::is_stale(&error) => control_socket::remove(&socket),
-            Ok(Err(error)) => render::say(&format!("the gateway {name} cannot be asked: {error}")),
+            Ok(Err(error)) => {
+                render::say(&format!("the gateway {name} cannot be reached: {error}"))
+            }
             Err(_) => render::say(&format!("the gateway {name} does not answer")),
         }
     }

@@ -25,7 +25,7 @@ impl Remote {
     pub(crate) fn new(url: &str, reach: &GatewayTarget) -> Result<Self, Exit> {
         let (authority, addresses) = loopback(url)?;
         if reach.instance.is_some() {
-            let text = "--url and --instance name two gateways";
+            let text = "--url and --instance name different gateways";
             return Err(Exit::new(Code::Usage, text).hint("give one of them"));
         }
         let token = reach.token.clone().filter(|token| !token.expose().is_empty());

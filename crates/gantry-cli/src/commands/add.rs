@@ -24,26 +24,26 @@ use crate::{admin_client, config, render};
     gantry add --env 'TOKEN=${GITHUB_TOKEN}' github -- docker run -i ghcr.io/github/server\n  \
     gantry add --header 'Authorization: Bearer ${KEY}' search https://example.com/mcp")]
 pub(crate) struct AddOptions {
-    /// What the server is called here: letters, digits, `-`, `_` and `.`.
+    /// Name of the server: letters, digits, `-`, `_` and `.`.
     pub(crate) name: String,
 
-    /// The address of the server, or after `--` the command that starts it.
+    /// URL of the server, or the command after `--`.
     #[arg(value_name = "URL|COMMAND", required = true)]
     pub(crate) words: Vec<String>,
 
-    /// How to speak to it; by default as the address says, stdio for a command.
+    /// Transport; by default from the URL, stdio for a command.
     #[arg(short, long, value_enum)]
     pub(crate) transport: Option<Transport>,
 
-    /// A variable for its program; may be given more than once.
+    /// Environment variable of the program; repeatable.
     #[arg(short, long, value_name = "KEY=VALUE")]
     pub(crate) env: Vec<String>,
 
-    /// A header for every request to it; may be given more than once.
+    /// HTTP header of every request; repeatable.
     #[arg(short = 'H', long, value_name = "NAME: VALUE")]
     pub(crate) header: Vec<String>,
 
-    /// Take the place of a server of that name.
+    /// Replace a server of that name.
     #[arg(long)]
     pub(crate) force: bool,
 
@@ -58,7 +58,7 @@ pub(crate) struct AddOptions {
     gantry add-json '{\"mcpServers\": {\"files\": {\"command\": \"npx\"}}}'\n  \
     gantry add-json - < mcp.json")]
 pub(crate) struct AddJsonOptions {
-    /// What the server is called here, when the JSON is one entry: letters, digits, `-`, `_` and `.`.
+    /// Name of the server, if the JSON is one entry: letters, digits, `-`, `_` and `.`.
     #[arg(value_name = "NAME")]
     pub(crate) first: String,
 
@@ -67,7 +67,7 @@ pub(crate) struct AddJsonOptions {
     #[arg(value_name = "JSON")]
     pub(crate) json: Option<String>,
 
-    /// Take the place of servers of these names.
+    /// Replace servers of these names.
     #[arg(long)]
     pub(crate) force: bool,
 
@@ -78,12 +78,12 @@ pub(crate) struct AddJsonOptions {
 /// How to speak to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Transport {
-    /// A program, over its standard streams.
+    /// A program, over standard input and output.
     Stdio,
     /// Streamable HTTP.
     #[value(alias = "streamable-http")]
     Http,
-    /// HTTP+SSE, of servers of the first revision.
+    /// HTTP+SSE of revision 2024-11-05.
     Sse,
     /// WebSocket.
     #[value(alias = "websocket")]
@@ -122,7 +122,7 @@ async fn add(
     let mut editor = ConfigEditor::open(target.file()?)?;
     if let Some((name, _)) = entries.iter().find(|(name, _)| !force && editor.has(name)) {
         let text = format!("the server `{name}` is in {} already", editor.file.display());
-        let hint = "give it another name, or `--force` to take its place";
+        let hint = "give it another name, or `--force` to replace it";
         return Err(Exit::new(Code::Failed, text).hint(hint));
     }
     let mut written = Vec::new();
@@ -156,7 +156,7 @@ fn check_name(name: &str) -> Result<(), Exit> {
     if translate::plain_name(name) == name && !name.is_empty() {
         return Ok(());
     }
-    let text = format!("`{name}` is no name for a server");
+    let text = format!("`{name}` is not a valid server name");
     let hint = "use letters, digits, `-`, `_` and `.`";
     Err(Exit::new(Code::Usage, text).hint(hint))
 }
@@ -172,7 +172,7 @@ pub(crate) fn entries(name: Option<&str>, given: &str) -> Result<Vec<(String, Tr
         given => given.to_owned(),
     };
     let plain = config::plain_json(text.as_bytes())
-        .map_err(|_| usage("the JSON has a comment without an end"))?;
+        .map_err(|_| usage("the JSON has an unclosed comment"))?;
     let json = RawJson::parse(plain, JsonLimits::default())
         .map_err(|error| usage(&format!("the entry is not valid JSON: {error}")))?;
     let mut found = of_text(&json);
@@ -180,7 +180,7 @@ pub(crate) fn entries(name: Option<&str>, given: &str) -> Result<Vec<(String, Tr
         let name = name.ok_or_else(|| usage("a single entry needs a name before it"))?;
         let translated = translate::translate(Path::new(""), &json);
         let translated =
-            translated.map_err(|why| usage(&format!("the entry cannot be taken: {why}")))?;
+            translated.map_err(|why| usage(&format!("the entry is invalid: {why}")))?;
         return Ok(vec![(name.to_owned(), translated)]);
     }
     if let Some(name) = name {
@@ -196,7 +196,7 @@ pub(crate) fn entries(name: Option<&str>, given: &str) -> Result<Vec<(String, Tr
     }
     let taken = found.into_iter().map(|it| match it.translated {
         Ok(translated) => Ok((translate::plain_name(&it.name), translated)),
-        Err(why) => Err(usage(&format!("the server `{}` cannot be taken: {why}", it.name))),
+        Err(why) => Err(usage(&format!("the server `{}` is invalid: {why}", it.name))),
     });
     taken.collect()
 }

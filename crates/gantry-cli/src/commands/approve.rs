@@ -24,30 +24,30 @@ const ALWAYS: &str = "always";
 /// What to approve, and how far that reaches.
 #[derive(Debug, Args)]
 pub(crate) struct ApproveOptions {
-    /// The call; without one those that wait are listed, and asked about on a terminal.
+    /// Id of the approval; without it, waiting calls are listed, and asked about on a terminal.
     pub(crate) id: Option<String>,
 
     /// Approve this call only, which is the default.
     #[arg(long, requires = "id", conflicts_with_all = ["session", "for_time", "matching", "always"])]
     pub(crate) once: bool,
 
-    /// Approve calls of this tool for as long as the client's session lasts.
+    /// Approve calls of this tool while the client's session lasts.
     #[arg(long, requires = "id")]
     pub(crate) session: bool,
 
-    /// Approve calls of this tool for a time: 30m, 1h, 7d.
+    /// Approve calls of this tool for this long: 30m, 1h, 7d.
     #[arg(long = "for", value_name = "TIME", requires = "id")]
     pub(crate) for_time: Option<String>,
 
-    /// Approve calls of this tool with the same arguments, or with those that have all of JSON.
+    /// Approve calls of this tool with the same arguments, or with the members of JSON.
     #[arg(long, value_name = "JSON", num_args = 0..=1, default_missing_value = "", requires = "id")]
     pub(crate) matching: Option<String>,
 
-    /// Approve all calls of this tool by this caller, until the grant is ended or the tool changes.
+    /// Approve all calls of this tool by this caller, until the grant is revoked or the tool changes.
     #[arg(long, requires = "id", conflicts_with_all = ["session", "for_time", "matching"])]
     pub(crate) always: bool,
 
-    /// Show the call with its real arguments, also those that look like secrets, and answer nothing.
+    /// Show the call with its arguments unredacted, without answering.
     #[arg(long, requires = "id", conflicts_with_all = ["once", "session", "for_time", "matching", "always"])]
     pub(crate) show: bool,
 
@@ -62,7 +62,7 @@ pub(crate) struct ApproveOptions {
 /// What to deny.
 #[derive(Debug, Args)]
 pub(crate) struct DenyOptions {
-    /// The call; `gantry approve` lists those that wait.
+    /// Id of the approval; `gantry approve` lists them.
     pub(crate) id: String,
 
     #[command(flatten)]
@@ -148,7 +148,7 @@ async fn show(gateways: &[Candidate], id: &str, json: bool) -> Result<(), Exit> 
 
 #[expect(clippy::needless_pass_by_value, reason = "it is given to `map_err`")]
 fn not_understood(error: serde_json::Error) -> Exit {
-    Exit::bug(format!("the gateway's answer is not understood: {error}"))
+    Exit::bug(format!("invalid response of the gateway: {error}"))
 }
 
 /// Lists the calls that wait at each gateway; a person at a terminal is asked about each.
@@ -254,7 +254,7 @@ fn scope(options: &ApproveOptions) -> Result<Option<RawJson>, Exit> {
     }
     let usage = |text: String, hint: &str| Exit::new(Code::Usage, text).hint(hint);
     if let Some(text) = options.for_time.as_deref().filter(|text| time(text).is_none()) {
-        return Err(usage(format!("`{text}` is no time"), "write --for 30m, 1h or 7d"));
+        return Err(usage(format!("`{text}` is not a time"), "write --for 30m, 1h or 7d"));
     }
     let matching = match options.matching.as_deref() {
         None => None,

@@ -26,26 +26,26 @@ use crate::runtime::audit_log;
 pub(crate) enum AuditVerb {
     /// Show the last calls.
     Tail(TailOptions),
-    /// Show the calls that fit.
+    /// Show matching calls.
     Search(SearchOptions),
-    /// Check that nothing was changed, removed or moved.
+    /// Verify the hash chain: nothing was changed, removed or reordered.
     Verify(VerifyOptions),
-    /// Write the record as JSON Lines.
+    /// Export the audit log as JSON Lines.
     Export(ExportOptions),
 }
 
 /// How much to show.
 #[derive(Debug, Args)]
 pub(crate) struct TailOptions {
-    /// How many calls.
+    /// Number of calls.
     #[arg(short = 'n', long, default_value_t = 20, value_name = "COUNT")]
     pub(crate) count: usize,
 
-    /// Go on with what is recorded from now on, until Ctrl-C.
+    /// Follow new calls until Ctrl-C.
     #[arg(short, long)]
     pub(crate) follow: bool,
 
-    /// Print one JSON object a line.
+    /// Print JSON Lines.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -56,7 +56,7 @@ pub(crate) struct SearchOptions {
     #[command(flatten)]
     filter: filter::FilterOptions,
 
-    /// Print one JSON object a line.
+    /// Print JSON Lines.
     #[arg(long)]
     json: bool,
 }
@@ -64,16 +64,15 @@ pub(crate) struct SearchOptions {
 /// How to check.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyOptions {
-    /// Print what was found as JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// The configuration file, which may name another store.
+    /// Configuration file, which may name another store.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
 
-    /// Take the log as it is from now on: forget how long it was. Do this after you removed it
-    /// yourself.
+    /// Accept the log as it is, after you removed it yourself.
     #[arg(long)]
     pub(crate) reset_anchor: bool,
 }
@@ -84,7 +83,7 @@ pub(crate) struct ExportOptions {
     #[command(flatten)]
     filter: filter::FilterOptions,
 
-    /// The file; standard output without this.
+    /// File to write; by default standard output.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     out: Option<PathBuf>,
 }

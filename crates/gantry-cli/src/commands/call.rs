@@ -43,7 +43,7 @@ pub(crate) async fn run(options: &CallOptions) -> Result<(), Exit> {
         Ok(Reply::Result(result)) => {
             output::show(&result, options.json).map_err(|exit| desk.advise(exit, &wanted.name))
         }
-        Ok(_) => Err(Exit::bug(format!("`{}` gave something that is no result", wanted.name))),
+        Ok(_) => Err(Exit::bug(format!("`{}` returned an invalid result", wanted.name))),
         Err(error) => Err(desk.advise(refused(&error), &wanted.name)),
     }
 }

@@ -33,9 +33,9 @@ pub(crate) fn print(shell: Shell) -> Result<(), Exit> {
         Shell::Fish => &Fish,
     };
     let mut script = Vec::new();
-    completer
-        .write_registration(VARIABLE, "gantry", "gantry", "gantry", &mut script)
-        .map_err(|error| Exit::bug(format!("the script could not be written: {error}")))?;
+    completer.write_registration(VARIABLE, "gantry", "gantry", "gantry", &mut script).map_err(
+        |error| Exit::bug(format!("the completion script could not be written: {error}")),
+    )?;
     render::write(&script)
 }
 

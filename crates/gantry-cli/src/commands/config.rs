@@ -35,7 +35,7 @@ fn read(options: &ConfigOptions) -> Result<Config, Exit> {
 }
 
 fn none() -> Exit {
-    Exit::new(Code::NotFound, "there is no configuration, so the defaults are in force")
+    Exit::new(Code::NotFound, "there is no configuration; defaults apply")
         .hint("write ./gantry.json, such as {\"tools\": [\"./tools\"]}")
 }
 
@@ -52,13 +52,13 @@ fn check(config: &Config, as_json: bool) -> Result<(), Exit> {
     match enabled.filter(|server| server.target.is_err()).count() {
         0 => {
             for file in &config.layers {
-                render::say(&format!("{} is in order", file.display()));
+                render::say(&format!("{} is valid", file.display()));
             }
             Ok(())
         }
         count => {
             let noun = if count == 1 { "server" } else { "servers" };
-            let text = format!("{}: {count} {noun} cannot be used", config.file.display());
+            let text = format!("{}: {count} {noun} invalid", config.file.display());
             Err(Exit::new(Code::Configuration, text))
         }
     }

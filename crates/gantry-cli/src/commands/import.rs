@@ -22,11 +22,11 @@ use crate::secrets::scan;
 /// What to take over.
 #[derive(Debug, Args)]
 pub(crate) struct ImportOptions {
-    /// A client, or a file of one; without it, what there is to take over is shown.
+    /// Client or file; without it, the clients found here are listed.
     #[arg(value_name = "CLIENT|FILE", value_hint = ValueHint::FilePath)]
     pub(crate) source: Option<String>,
 
-    /// Show what would be taken, and change nothing.
+    /// Show what would be imported, without changing anything.
     #[arg(long)]
     pub(crate) dry_run: bool,
 
@@ -92,7 +92,7 @@ fn files(source: &str) -> Result<Vec<PathBuf>, Exit> {
 
 fn unknown(source: &str) -> Exit {
     let names: Vec<&str> = CLIENTS.iter().map(|it| it.name).collect();
-    let text = format!("`{source}` is neither a file nor a client that is known");
+    let text = format!("`{source}` is neither a file nor a known client");
     Exit::new(Code::NotFound, text).hint(format!("the clients are {}", names.join(", ")))
 }
 
@@ -106,7 +106,7 @@ fn target(target: &ConfigTarget, sources: &[PathBuf]) -> Result<PathBuf, Exit> {
     let is_chosen = target.config.is_some() || target.scope.is_some();
     match is_source(&file) {
         true if is_chosen || is_source(&ConfigTarget::of_project()) => {
-            let text = format!("{} would be taken over into itself", file.display());
+            let text = format!("{} would be imported into itself", file.display());
             Err(Exit::new(Code::Usage, text).hint("give --config another file"))
         }
         true => Ok(ConfigTarget::of_project()),
@@ -118,9 +118,9 @@ fn target(target: &ConfigTarget, sources: &[PathBuf]) -> Result<PathBuf, Exit> {
 fn take(editor: &mut ConfigEditor, file: &Path, found: Found) -> Outcome {
     let name = translate::plain_name(&found.name);
     let translated = match found.translated {
-        Ok(_) if name.is_empty() => Err("it has no name that can be used here".to_owned()),
+        Ok(_) if name.is_empty() => Err("it has no usable name".to_owned()),
         Ok(translated) if is_gantry(&translated.entry) => Err("it is this gateway".to_owned()),
-        Ok(_) if editor.has(&name) => Err("a server of that name is there already".to_owned()),
+        Ok(_) if editor.has(&name) => Err("a server of that name exists already".to_owned()),
         other => other,
     };
     let translated = match translated {
@@ -136,7 +136,7 @@ fn take(editor: &mut ConfigEditor, file: &Path, found: Found) -> Outcome {
         notes.push(format!("`{}` is called `{name}` here", found.name));
     }
     let exposed = scan::exposed(&entry);
-    notes.extend(exposed.iter().map(|it| format!("`{it}` is a secret in plain sight")));
+    notes.extend(exposed.iter().map(|it| format!("`{it}` is a secret in plain text")));
     Outcome { name, taken: Ok(entry), notes }
 }
 
@@ -230,8 +230,8 @@ fn overview(json: bool) -> Result<(), Exit> {
         table.row([client.name, &file.display().to_string(), &text]);
     }
     render::say(match found.is_empty() {
-        true => "no configuration of a client that is known was found; a file can be given",
-        false => "`gantry import CLIENT` takes the servers of one; `--dry-run` only shows them",
+        true => "no configuration of a known client was found; a file can be given",
+        false => "`gantry import CLIENT` imports the servers of one; `--dry-run` only shows them",
     });
     render::print(&table.to_text(Style::of_stdout()))
 }

@@ -13,7 +13,7 @@ use crate::tool_sources;
 /// What to list.
 #[derive(Debug, Args)]
 pub(crate) struct ServersOptions {
-    /// The configuration; by default the one in force.
+    /// Configuration file; by default the effective one.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
 
@@ -39,7 +39,7 @@ pub(crate) fn run(options: &ServersOptions) -> Result<(), Exit> {
         return render::print(&render::pretty(&RawJson::array(&rows)));
     }
     if rows.is_empty() {
-        render::say("there are no servers yet; `gantry add NAME -- COMMAND` adds one");
+        render::say("there are no servers yet; add one with `gantry add NAME -- COMMAND`");
     }
     let mut table = Table::default();
     for row in &rows {

@@ -18,11 +18,11 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Whose log.
 #[derive(Debug, Args)]
 pub(crate) struct LogsOptions {
-    /// The name of the server.
+    /// Name of the server.
     #[arg(add = ArgValueCompleter::new(completions::servers))]
     pub(crate) name: String,
 
-    /// Go on with what is written from now on, until Ctrl-C.
+    /// Follow new lines until Ctrl-C.
     #[arg(short, long)]
     pub(crate) follow: bool,
 
@@ -80,7 +80,7 @@ impl Told {
                     news.push('\n');
                 }
                 news.push_str(&match name.is_empty() {
-                    true => "--- the connection that all share\n".to_owned(),
+                    true => "--- shared connection\n".to_owned(),
                     false => format!("--- the connection of {name}\n"),
                 });
                 self.last.clone_from(&name);
@@ -152,9 +152,9 @@ mod tests {
             (&[("", "a\n"), ("me 1", "b\nc\n")], "c\n"),
             (
                 &[("", "a\nd\n"), ("me 1", "b\nc\n"), ("you 2", "e\n")],
-                "--- the connection that all share\nd\n--- the connection of you 2\ne\n",
+                "--- shared connection\nd\n--- the connection of you 2\ne\n",
             ),
-            (&[("", "a\nd\nf"), ("you 2", "e\n")], "--- the connection that all share\nf"),
+            (&[("", "a\nd\nf"), ("you 2", "e\n")], "--- shared connection\nf"),
             (&[("", "a\nd\nfg"), ("you 2", "e\nh\n")], "g\n--- the connection of you 2\nh\n"),
         ];
         for (logs, expected) in cases {

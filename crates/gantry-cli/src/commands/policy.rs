@@ -16,9 +16,9 @@ use crate::tool_sources;
 /// What to look at.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PolicyVerb {
-    /// Say which rule decides a call, and why.
+    /// Explain which rule decides a call, and why.
     Explain(Box<explain::ExplainOptions>),
-    /// List the rules, and say which of them most likely miss what is meant.
+    /// List the rules, with warnings about probable mistakes.
     Check(CheckOptions),
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct CheckOptions {
     #[command(flatten)]
     reach: GatewayTarget,
 
-    /// Print what was found as JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -66,7 +66,7 @@ fn list(config: &Config, warnings: &[String]) -> Result<(), Exit> {
     let mut table = Table::default();
     for rule in &config.policy.rules {
         let place = rule.place.as_deref().unwrap_or_default();
-        let note = if rule.shadow { "only looks on" } else { "" };
+        let note = if rule.shadow { "shadow" } else { "" };
         table.row([&rule.name, rule.effect.as_str(), note, place]);
     }
     render::print(&table.to_text(Style::of_stdout()))?;
@@ -74,7 +74,7 @@ fn list(config: &Config, warnings: &[String]) -> Result<(), Exit> {
         render::say(&format!("warning: {warning}"));
     }
     let otherwise = if config.policy.default_allows == Some(false) { "refused" } else { "allowed" };
-    render::say(&format!("what no rule is about is {otherwise}"));
+    render::say(&format!("calls without a matching rule are {otherwise}"));
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use crate::{admin_client, render};
 /// What to remove.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveOptions {
-    /// The name of the server.
+    /// Name of the server.
     #[arg(add = ArgValueCompleter::new(completions::servers))]
     pub(crate) name: String,
 

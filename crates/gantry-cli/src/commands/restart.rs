@@ -11,7 +11,7 @@ use crate::render;
 /// What to restart.
 #[derive(Debug, Args)]
 pub(crate) struct RestartOptions {
-    /// The name of the server.
+    /// Name of the server.
     #[arg(add = ArgValueCompleter::new(completions::servers))]
     pub(crate) name: String,
 

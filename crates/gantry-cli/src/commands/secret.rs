@@ -22,13 +22,13 @@ const LARGEST: u64 = 1024 * 1024;
 /// What to do with secrets.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SecretVerb {
-    /// Keep a secret; it is asked for, or read from standard input.
+    /// Store a secret; it is prompted for, or read from standard input.
     Set(SetOptions),
-    /// List the names of the secrets that are kept.
+    /// List the names of stored secrets.
     List(ListSecretsOptions),
-    /// Move secrets out of the configuration, where they stand in plain text.
+    /// Move plain-text secrets out of the configuration.
     Adopt(AdoptOptions),
-    /// Forget a secret.
+    /// Delete a secret.
     #[command(visible_alias = "rm")]
     Remove(RemoveSecretOptions),
 }
@@ -36,10 +36,10 @@ pub(crate) enum SecretVerb {
 /// What to keep.
 #[derive(Debug, Args)]
 pub(crate) struct SetOptions {
-    /// Its name, as in `${keychain:NAME}`.
+    /// Name, as in `${keychain:NAME}`.
     pub(crate) name: String,
 
-    /// Read it from this file; `-` is standard input.
+    /// Read the secret from this file; `-` is standard input.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) from_file: Option<PathBuf>,
 }
@@ -47,7 +47,7 @@ pub(crate) struct SetOptions {
 /// How to list.
 #[derive(Debug, Args)]
 pub(crate) struct ListSecretsOptions {
-    /// The configuration whose uses are shown; by default the one in force.
+    /// Configuration file whose references are shown; by default the effective one.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) config: Option<PathBuf>,
 
@@ -59,7 +59,7 @@ pub(crate) struct ListSecretsOptions {
 /// What to forget.
 #[derive(Debug, Args)]
 pub(crate) struct RemoveSecretOptions {
-    /// Its name.
+    /// Name.
     pub(crate) name: String,
 }
 
@@ -83,11 +83,11 @@ fn set(vault: &Vault, options: &SetOptions) -> Result<(), Exit> {
         _ => read(stdin().lock()).map_err(|error| unread("standard input", &error))?,
     };
     if secret.expose().is_empty() {
-        return Err(Exit::new(Code::Usage, "the secret is empty; nothing was kept"));
+        return Err(Exit::new(Code::Usage, "the secret is empty; nothing was stored"));
     }
     let place = vault.set(name, &secret).map_err(|error| failed(&error))?;
     render::say(&format!(
-        "kept `{name}` in the {}; write ${{keychain:{name}}} where the configuration needs it",
+        "stored `{name}` in the {}; write ${{keychain:{name}}} in the configuration",
         place.word()
     ));
     Ok(())
@@ -129,7 +129,7 @@ fn list(vault: &Vault, options: &ListSecretsOptions) -> Result<(), Exit> {
         return render::print(&render::pretty(&RawJson::array(&rows)));
     }
     if names.is_empty() {
-        render::say("no secrets are kept yet; `gantry secret set NAME` keeps one");
+        render::say("no secrets are stored yet; `gantry secret set NAME` stores one");
     }
     let mut table = Table::default();
     for (name, place) in &names {

@@ -13,15 +13,15 @@ use crate::{render, state_dir, tool_sources};
 /// What to show.
 #[derive(Debug, Args)]
 pub(crate) struct StatsOptions {
-    /// Show this tool alone, in detail.
+    /// Show details of this tool.
     #[arg(value_name = "TOOL")]
     pub(crate) tool: Option<String>,
 
-    /// The configuration, which may say where the store is.
+    /// Configuration file, which may name another store.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Write JSON.
+    /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -41,7 +41,7 @@ pub(crate) async fn stats(options: StatsOptions) -> Result<(), Exit> {
         Some(name) => {
             let found = tools.iter().find(|tool| tool.name == name);
             let tool = found.ok_or_else(|| {
-                Exit::new(Code::NotFound, format!("nothing is known of a tool `{name}`"))
+                Exit::new(Code::NotFound, format!("there are no statistics of a tool `{name}`"))
                     .hint("`gantry stats` lists the tools that were called")
             })?;
             match options.json {

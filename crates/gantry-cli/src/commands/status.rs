@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 /// What to show.
 #[derive(Debug, Args)]
 pub(crate) struct StatusOptions {
-    /// Show this server alone, in detail.
+    /// Show details of this server.
     #[arg(add = ArgValueCompleter::new(completions::servers))]
     pub(crate) name: Option<String>,
 
@@ -111,16 +111,16 @@ fn tell_configuration(told: &RawJson, is_empty: bool) {
         ));
     }
     match is_reloading(told) {
-        true => render::say("the configuration has changed, and the gateway is reading it again"),
+        true => render::say("the configuration has changed; the gateway is reloading it"),
         false if is_empty && problem.is_none() => {
-            render::say("the gateway has no servers; `gantry add NAME -- COMMAND` adds one");
+            render::say("the gateway has no servers; add one with `gantry add NAME -- COMMAND`");
         }
         false => {}
     }
 }
 
 fn read<T: serde::de::DeserializeOwned>(json: &RawJson) -> Result<T, Exit> {
-    let wrong = |error| Exit::bug(format!("the gateway's answer is not understood: {error}"));
+    let wrong = |error| Exit::bug(format!("invalid response of the gateway: {error}"));
     json.try_read().map_err(wrong)
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn all(standings: &[Standing], style: Style) -> String {
     table.row([
         "SERVER",
         "STATE",
-        "VIA",
+        "TRANSPORT",
         "REVISION",
         "TOOLS",
         "RESOURCES",
@@ -182,14 +182,15 @@ pub(crate) fn one(standing: &Standing, style: Style) -> String {
     );
     let age = standing.age_ms.map_or_else(|| "-".to_owned(), |millis| age(millis / 1000));
     let own = standing.connections;
-    let own = own.map(|own| ("beside", format!("{own} connections for single users or sessions")));
+    let own =
+        own.map(|own| ("separate", format!("{own} connections for single users or sessions")));
     let lines = [
         ("state", state),
-        ("via", format!("{} {}", standing.transport, standing.place)),
+        ("transport", format!("{} {}", standing.transport, standing.place)),
         ("revision", or_none(&standing.revision)),
         ("server", or_none(&standing.server)),
         ("offers", offers),
-        ("calls", format!("{} under way", standing.in_flight)),
+        ("calls", format!("{} in flight", standing.in_flight)),
         ("process", process),
         ("memory", standing.memory_bytes.map_or_else(|| "-".to_owned(), memory)),
         ("connected", age),
@@ -248,9 +249,9 @@ mod tests {
     #[test]
     fn a_line_each() {
         let expected = "\
-SERVER  STATE        VIA      REVISION    TOOLS  RESOURCES  PROMPTS  CALLS  RESTARTS  MEMORY  BREAKER  ABOUT
-fs      ready        stdio    2025-11-25  12     1          0        1      2         51 MiB  closed   files 1.0
-web     backing off  http +2  -           0      0          0        0      0         -       -        refused";
+SERVER  STATE        TRANSPORT  REVISION    TOOLS  RESOURCES  PROMPTS  CALLS  RESTARTS  MEMORY  BREAKER  ABOUT
+fs      ready        stdio      2025-11-25  12     1          0        1      2         51 MiB  closed   files 1.0
+web     backing off  http +2    -           0      0          0        0      0         -       -        refused";
         assert_eq!(all(&standings(), Style::PLAIN), expected);
     }
 
@@ -259,11 +260,11 @@ web     backing off  http +2  -           0      0          0        0      0   
         let expected = "\
 fs
   state      ready
-  via        stdio npx fs
+  transport  stdio npx fs
   revision   2025-11-25
   server     files 1.0
   offers     12 tools, 1 resources, 0 prompts
-  calls      1 under way
+  calls      1 in flight
   process    7
   memory     51 MiB
   connected  1h 2m
@@ -275,7 +276,7 @@ fs
         let other = one(&standings()[1], Style::PLAIN);
         assert!(other.contains("state      backing off: refused\n"), "{other}");
         assert!(
-            other.contains("beside     2 connections for single users or sessions\n"),
+            other.contains("separate   2 connections for single users or sessions\n"),
             "{other}"
         );
     }

@@ -19,32 +19,31 @@ use crate::tool_sources;
 /// What to do with tokens.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenVerb {
-    /// Make a token for a client of the gateway. It is shown once.
+    /// Create a token for a client. It is shown once.
     Create(CreateOptions),
-    /// List the tokens, with their last use.
+    /// List tokens and their last use.
     #[command(visible_alias = "ls")]
     List(TokensOptions),
-    /// Take a token away. It opens nothing from then on.
+    /// Revoke a token at once.
     Revoke(RevokeOptions),
 }
 
 /// What the token is to be.
 #[derive(Debug, Args)]
 pub(crate) struct CreateOptions {
-    /// Who is accountable for what is done with it.
+    /// Name of the token, which is the principal of its calls.
     #[arg(long)]
     pub(crate) name: String,
 
-    /// A tool, prompt or resource it may use, as a pattern with `*`; may be given more than once.
-    /// Without any it may use everything.
+    /// Scope: a pattern of tools, prompts or resources; repeatable. Without any it may use everything.
     #[arg(long, value_name = "PATTERN")]
     pub(crate) allow: Vec<String>,
 
-    /// `approver`: it may also approve calls of others.
+    /// Role; an `approver` may also approve calls of others.
     #[arg(long, value_enum, default_value_t = RoleOption::Caller)]
     pub(crate) role: RoleOption,
 
-    /// How long it is good, such as 12h, 30d or 8w; without end if not given.
+    /// Lifetime, such as 12h, 30d or 8w; by default it does not expire.
     #[arg(long, value_name = "TIME")]
     pub(crate) expires: Option<String>,
 
@@ -55,9 +54,9 @@ pub(crate) struct CreateOptions {
 /// The roles that a token can be made with. The local user's is made at the first start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RoleOption {
-    /// It may make calls.
+    /// May make calls.
     Caller,
-    /// It may also approve calls of others.
+    /// May also approve calls of others.
     Approver,
 }
 
@@ -73,7 +72,7 @@ impl From<RoleOption> for Role {
 /// Which token.
 #[derive(Debug, Args)]
 pub(crate) struct RevokeOptions {
-    /// Its name or id.
+    /// Name or id.
     pub(crate) name: String,
 
     #[command(flatten)]
@@ -107,7 +106,7 @@ pub(crate) async fn run(verb: &TokenVerb) -> Result<(), Exit> {
 
 async fn create(options: &CreateOptions) -> Result<(), Exit> {
     let expires = options.expires.as_deref();
-    let wrong = |text: &str| Exit::new(Code::Usage, format!("`{text}` is no length of time"));
+    let wrong = |text: &str| Exit::new(Code::Usage, format!("`{text}` is not a duration"));
     let read =
         expires.map(|text| lifetime(text).ok_or_else(|| wrong(text).hint("write it as 30d")));
     let lifetime = read.transpose()?;
@@ -162,9 +161,9 @@ async fn list(options: &TokensOptions) -> Result<(), Exit> {
     }
     let read = tokens.try_read();
     let rows: Vec<Row> =
-        read.map_err(|error| Exit::bug(format!("the tokens are not understood: {error}")))?;
+        read.map_err(|error| Exit::bug(format!("invalid list of tokens: {error}")))?;
     if rows.is_empty() {
-        render::say("there are no tokens; `gantry token create --name NAME` makes one");
+        render::say("there are no tokens; create one with `gantry token create --name NAME`");
     }
     render::print(&all(&rows, SystemTime::now(), Style::of_stdout()))
 }

@@ -37,25 +37,25 @@ pub(crate) struct TrustOptions {
 /// What to do about trust.
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrustVerb {
-    /// Show the level of the gateway, and every decision.
+    /// Show the level of the gateway, and all decisions.
     Show,
     /// Set the level of the gateway, or of one server or tool.
     Level {
-        /// untrusted: nothing runs; verified: what destroys nothing runs; trusted: all runs.
+        /// untrusted: nothing runs; verified: everything but destructive tools; trusted: everything.
         level: Word,
-        /// A tool, or server:NAME; the whole gateway if there is none.
+        /// A tool, or server:NAME; by default the gateway.
         #[arg(add = ArgValueCompleter::new(completions::names))]
         subject: Option<String>,
     },
-    /// Trust a tool or a server, as it is now.
+    /// Trust a tool or a server in its current definition.
     Grant {
-        /// The tool, or server:NAME.
+        /// A tool, or server:NAME.
         #[arg(add = ArgValueCompleter::new(completions::names))]
         subject: String,
     },
-    /// Take a decision back: the next level up counts again.
+    /// Revoke a decision; the next level up applies again.
     Revoke {
-        /// The tool, server:NAME, gateway, or grant:ID of an approval.
+        /// A tool, server:NAME, gateway, or grant:ID of an approval.
         subject: String,
     },
 }
@@ -94,7 +94,7 @@ pub(crate) async fn run(options: TrustOptions) -> Result<(), Exit> {
             if options.json {
                 return render::print(&render::pretty(&revoked));
             }
-            render::say(&format!("the decision about `{subject}` is taken back"));
+            render::say(&format!("the decision about `{subject}` is revoked"));
             Ok(())
         }
     }
@@ -163,8 +163,8 @@ impl TrustClient {
     async fn revoke(&self, subject: &str) -> Result<RawJson, Exit> {
         let done = || ObjectWriter::new().value("revoked", subject).finish();
         let unknown = || {
-            Exit::new(Code::NotFound, format!("nothing was decided about `{subject}`"))
-                .hint("`gantry trust` shows what was")
+            Exit::new(Code::NotFound, format!("there is no decision about `{subject}`"))
+                .hint("`gantry trust` lists decisions")
         };
         match (self, subject.strip_prefix("grant:")) {
             (Self::AdminClient(running), Some(id)) => {
@@ -200,7 +200,7 @@ impl From<Word> for Level {
 
 fn parsed(subject: &str) -> Result<Subject, Exit> {
     Subject::parse(subject).ok_or_else(|| {
-        Exit::new(Code::Usage, format!("`{subject}` is nothing that can be trusted"))
+        Exit::new(Code::Usage, format!("`{subject}` cannot be trusted"))
             .hint("name a tool, or a server as server:NAME")
     })
 }

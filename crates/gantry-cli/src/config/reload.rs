@@ -98,7 +98,7 @@ impl Reload {
 
     fn watching(search: Search, layers: Vec<PathBuf>, files: &[PathBuf]) -> Self {
         let watch = Watch::new().inspect_err(|error| {
-            tracing::warn!(%error, "changes of the configuration are seen only now and then");
+            tracing::warn!(%error, "the configuration cannot be watched; changes are found by polling");
         });
         let files = fingerprints(files);
         let state = Arc::new(ReloadState::default());
@@ -146,7 +146,9 @@ impl Reload {
                     };
                     self.state.set(self.files.clone(), problem);
                 }
-                Err(error) => tracing::error!(%error, "looking at the configuration failed"),
+                Err(error) => {
+                    tracing::error!(%error, "checking the configuration for changes failed")
+                }
             }
         }
     }

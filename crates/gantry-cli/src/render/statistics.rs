@@ -27,8 +27,7 @@ fn signs(style: Style) -> [char; 8] {
 /// All tools, a line each.
 pub(crate) fn table(tools: &[ToolStatistics], style: Style) -> String {
     if tools.is_empty() {
-        return "no tool was called yet; a call shows here a few seconds after it ended\n"
-            .to_owned();
+        return "no tool was called yet; calls appear a few seconds after they end\n".to_owned();
     }
     let widest =
         tools.iter().map(|tool| one_line(&tool.name).chars().count()).max().unwrap_or(0).max(4);

@@ -76,7 +76,7 @@ impl StoredAudit {
         if let Some(position) = position(&self.audit_log)
             && let Err(error) = self.anchors.advance(position).await
         {
-            tracing::warn!(%error, "how far the audit log is cannot be kept");
+            tracing::warn!(%error, "the anchor of the audit log could not be stored");
         }
     }
 
@@ -84,29 +84,34 @@ impl StoredAudit {
     pub(crate) fn measure(&self, out: &mut String) {
         let kept = self.audit_log.kept();
         let rows = [
-            ("gantry_audit_records_total", "counter", "Lines in the audit record.", kept.written),
+            (
+                "gantry_audit_records_total",
+                "counter",
+                "Lines written to the audit log.",
+                kept.written,
+            ),
             (
                 "gantry_audit_dropped_total",
                 "counter",
-                "Lines that were lost because they could not be written in time.",
+                "Audit records lost because they could not be written in time.",
                 kept.dropped,
             ),
             (
                 "gantry_audit_ok",
                 "gauge",
-                "Whether the audit record can be written: 1, or 0.",
+                "Whether the audit log can be written: 1 or 0.",
                 u64::from(!kept.is_failing),
             ),
             (
                 "gantry_audit_over_size",
                 "gauge",
-                "Whether the audit log is larger than `audit.size` and too young to go: 1, or 0.",
+                "Whether the audit log exceeds `audit.size` and is too young to be removed: 1 or 0.",
                 u64::from(kept.is_over),
             ),
             (
                 "gantry_audit_cut",
                 "gauge",
-                "Whether the audit log was emptied, cut or replaced since it was written: 1, or 0.",
+                "Whether the audit log was emptied, truncated or replaced: 1 or 0.",
                 u64::from(kept.is_cut),
             ),
         ];
@@ -139,8 +144,8 @@ pub(crate) fn anchors(storage: &PolicyStorage) -> AuditAnchors {
 /// How far the log was, as the store knows it.
 pub(crate) async fn known(anchors: &AuditAnchors) -> Result<Vec<Anchor>, Exit> {
     let unread = |error| {
-        let text = format!("how far the audit log was cannot be read: {error}");
-        Exit::new(Code::Configuration, text).hint("mend the store")
+        let text = format!("the anchor of the audit log could not be read: {error}");
+        Exit::new(Code::Configuration, text).hint("repair the store")
     };
     let all = anchors.all().await.map_err(unread)?.into_iter();
     let anchor =

@@ -48,7 +48,7 @@ pub(crate) async fn tokens(storage: &PolicyStorage) -> Result<Arc<Tokens>, Exit>
     let tokens = Tokens::open(document_store, signer, clock).await;
     tokens.map(Arc::new).map_err(|error| {
         let text = format!("the tokens of callers cannot be read: {error}");
-        Exit::new(Code::Configuration, text).hint("see to the store, or set `state` to another")
+        Exit::new(Code::Configuration, text).hint("repair the store, or set `state` to another one")
     })
 }
 
@@ -118,7 +118,7 @@ impl Callers {
         self.storage.abort();
         let _ = self.storage.await;
         if let Err(error) = self.tokens.write_uses().await {
-            tracing::warn!(%error, "when tokens were last used is not written down");
+            tracing::warn!(%error, "the last use of tokens could not be stored");
         }
     }
 }

@@ -82,9 +82,9 @@ impl ConfigApplier {
             self.warn();
         }
         for key in needing_restart(before, config) {
-            tracing::warn!("`{key}` has changed; it comes into force at the next start");
+            tracing::warn!("`{key}` has changed; restart the gateway to apply it");
         }
-        tracing::info!(servers = config.servers.len(), "the configuration has changed");
+        tracing::info!(servers = config.servers.len(), "configuration reloaded");
     }
 
     /// Tells of rules that most likely do not do what they are meant to.

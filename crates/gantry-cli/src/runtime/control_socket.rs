@@ -43,7 +43,7 @@ impl Control {
                 }
                 Err(error) => tracing::warn!(
                     directory = %directory.display(), %error,
-                    "cannot have the control socket in this directory"
+                    "the control socket cannot be created in this directory"
                 ),
             }
         }
@@ -209,7 +209,7 @@ pub(crate) fn make_private(directory: &Path) -> io::Result<()> {
     }
     let about = fs::symlink_metadata(directory)?;
     if !about.is_dir() || about.uid() != user() {
-        let text = "it is not a directory of the user who runs the gateway";
+        let text = "the directory does not belong to the user who runs the gateway";
         return Err(io::Error::new(ErrorKind::PermissionDenied, text));
     }
     if about.mode() & 0o777 != 0o700 {

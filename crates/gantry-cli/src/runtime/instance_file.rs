@@ -27,7 +27,7 @@ impl Door {
             Ok(file)
         });
         if let Err(error) = &written {
-            tracing::warn!(%error, "where the gateway listens is not written down");
+            tracing::warn!(%error, "the instance file could not be written");
         }
         Ok(Self(written.ok().map(|file| (path, file))))
     }

@@ -36,12 +36,12 @@ impl Measured {
     pub(crate) fn write(&self, out: &mut String) {
         let version = format!("{{version=\"{}\"}}", env!("CARGO_PKG_VERSION"));
         let name = "gantry_build_info";
-        family(out, name, "gauge", "Which version runs.", [(version, 1)]);
+        family(out, name, "gauge", "Version of the gateway.", [(version, 1)]);
         self.write_servers(out);
         let processes = self.tools.processes();
         let rows = [("running", processes.running), ("standby", processes.standby)];
         let rows = rows.map(|(state, count)| (format!("{{state=\"{state}\"}}"), count));
-        let help = "Processes of tools, by whether they serve a call or wait for one.";
+        let help = "Tool processes, in a call or on standby.";
         family(out, "gantry_tool_processes", "gauge", help, rows);
         if let Some(telemetry) = &self.telemetry {
             telemetry.write_metrics(out);
@@ -55,7 +55,7 @@ impl Measured {
             let count = servers.iter().filter(|server| server.state == state).count();
             (format!("{{state=\"{}\"}}", state.replace(' ', "_")), count)
         });
-        family(out, "gantry_servers", "gauge", "Servers behind the gateway, by state.", rows);
+        family(out, "gantry_servers", "gauge", "Upstream servers by state.", rows);
     }
 
     /// By the names that every dashboard knows. Where the kernel does not say, nothing is said.
@@ -63,13 +63,13 @@ impl Measured {
         let started = self.started.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
         let rows = [(
             "process_start_time_seconds",
-            "When the process began, in seconds since 1970.",
+            "Start time of the process in seconds since 1970.",
             Some(started),
         )];
         let memory = ["VmRSS", "VmSize"].map(kibibytes);
         let numbers = [
-            ("process_resident_memory_bytes", "Memory of the process.", memory[0]),
-            ("process_virtual_memory_bytes", "Addresses of the process.", memory[1]),
+            ("process_resident_memory_bytes", "Resident memory in bytes.", memory[0]),
+            ("process_virtual_memory_bytes", "Virtual memory in bytes.", memory[1]),
             ("process_open_fds", "Open descriptors.", descriptors()),
             ("process_threads", "Threads of the process.", status("Threads")),
         ];

@@ -94,8 +94,8 @@ pub(crate) async fn storage(config: Option<&Config>) -> Result<PolicyStorage, Ex
 }
 
 fn unread(error: &DocumentStoreError) -> Exit {
-    let text = format!("decisions about trust cannot be read: {error}");
-    Exit::new(Code::Configuration, text).hint("nothing runs without them; mend the store")
+    let text = format!("trust decisions could not be read: {error}");
+    Exit::new(Code::Configuration, text).hint("nothing runs without them; repair the store")
 }
 
 async fn trust(
@@ -118,8 +118,11 @@ fn trust_settings(config: Option<&Config>) -> Result<TrustSettings, Exit> {
     let said = tool_sources::variable(TRUST).filter(|word| !word.is_empty());
     let level = said.map(|word| {
         Level::parse(&word).ok_or_else(|| {
-            Exit::new(Code::Configuration, format!("{TRUST} is `{word}`, which is no level"))
-                .hint("set it to untrusted, verified or trusted")
+            Exit::new(
+                Code::Configuration,
+                format!("{TRUST} is `{word}`, which is not a trust level"),
+            )
+            .hint("set it to untrusted, verified or trusted")
         })
     });
     Ok(config.map(|config| config.trust.clone()).unwrap_or_default().settings(level.transpose()?))

@@ -24,7 +24,7 @@ pub(crate) struct Served {
 /// Holds the tools to what was served before. Gives what is wrong with those that are left out.
 pub(crate) async fn restore(tools: &Tools, address: &str) -> Vec<Problem> {
     let documents = read(address).await.unwrap_or_else(|error| {
-        tracing::warn!(%error, "what was served before cannot be read, and tools are not held to it");
+        tracing::warn!(%error, "the versions served before could not be read; changes of tools are not checked against them");
         Vec::new()
     });
     tools.restore_served(documents.into_iter().map(|it| (it.key, it.content)).collect())

@@ -8,7 +8,7 @@ use gantry_store::{Settings, Source, Store, StoreError, Writer};
 
 /// The gauge that says whether statistics reach the store.
 const GAUGE: (&str, &str) =
-    ("gantry_store_ok", "Whether statistics reach the store: 1 or, when they are held back, 0.");
+    ("gantry_store_ok", "Whether statistics can be written to the store: 1 or 0.");
 
 /// Starts to keep what the server counts. It must be stopped for the last of it to be written.
 pub(crate) fn keep(server: Server, address: String) -> Writer {

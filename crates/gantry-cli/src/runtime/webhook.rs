@@ -45,7 +45,7 @@ impl ApprovalNotifier for Webhook {
             match timeout(settings.expires, post(url, &letter)).await {
                 Ok(Ok((status, body))) => reply(status, &body),
                 Ok(Err(error)) => {
-                    tracing::warn!(%error, "the webhook for approvals cannot be reached");
+                    tracing::warn!(%error, "approval webhook unreachable");
                     None
                 }
                 Err(_) => None,
@@ -55,7 +55,7 @@ impl ApprovalNotifier for Webhook {
 }
 
 async fn post(url: &str, letter: &RawJson) -> Result<(u16, RawJson), ClientError> {
-    let unusable = |error| ClientError::Unreachable(format!("it is no address: {error}"));
+    let unusable = |error| ClientError::Unreachable(format!("invalid URL: {error}"));
     let endpoint = Endpoint::new(url.parse().map_err(unusable)?);
     let wait = Duration::from_secs(1);
     let post = Post::new(&endpoint)?;
@@ -74,7 +74,7 @@ async fn post(url: &str, letter: &RawJson) -> Result<(u16, RawJson), ClientError
 /// What the hook has decided, if it has: it may also answer later.
 fn reply(status: u16, body: &RawJson) -> Option<RawJson> {
     if !(200..300).contains(&status) {
-        tracing::warn!(status, "the webhook for approvals does not take the letter");
+        tracing::warn!(status, "approval webhook rejected the notification");
         return None;
     }
     body.get("decision").is_some().then(|| body.clone())

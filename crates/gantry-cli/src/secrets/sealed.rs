@@ -121,7 +121,7 @@ impl SealedFile {
                     VaultError::Key(format!("{} cannot be read: {error}", self.key_file.display()))
                 })?;
                 let key = <[u8; 32]>::try_from(key).map_err(|_| {
-                    VaultError::Key(format!("{} is no key", self.key_file.display()))
+                    VaultError::Key(format!("{} is not a valid key", self.key_file.display()))
                 })?;
                 Signer::new(key).sign("secrets", &[])
             }

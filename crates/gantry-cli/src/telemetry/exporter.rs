@@ -118,7 +118,7 @@ impl Exporter {
 
     fn taken(&mut self, status: u16) -> bool {
         if std::mem::take(&mut self.failing) {
-            tracing::info!(status, "the collector takes traces and records again");
+            tracing::info!(status, "the telemetry collector accepts data again");
         }
         true
     }
@@ -128,7 +128,7 @@ impl Exporter {
             tracing::warn!(
                 path,
                 reason,
-                "the collector does not take traces or records, which are lost until it does"
+                "the telemetry collector does not accept data; traces and records are dropped"
             );
         }
     }

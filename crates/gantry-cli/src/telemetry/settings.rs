@@ -151,9 +151,7 @@ pub(crate) fn open(config: Option<&Config>) -> Result<Option<Arc<Telemetry>>, Ex
         return Ok(None);
     };
     let started = Telemetry::start(&settings);
-    started
-        .map(Some)
-        .map_err(|error| wrong(format!("nothing can be sent to the collector: {error}")))
+    started.map(Some).map_err(|error| wrong(format!("the collector cannot be used: {error}")))
 }
 
 #[cfg(test)]

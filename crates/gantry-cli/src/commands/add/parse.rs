@@ -82,7 +82,7 @@ fn of_command(
     }
     if args.is_empty() && command.contains(' ') && !Path::new(command).exists() {
         let text = format!("there is no program `{command}`");
-        return Err(usage(&text, &format!("write its words apart: -- {command}")));
+        return Err(usage(&text, &format!("write its words separately: -- {command}")));
     }
     let pairs = [&options.env, assigned].concat();
     let env = group(&pairs, |pair| {
@@ -102,8 +102,8 @@ fn of_address(
 ) -> Result<RawJson, Exit> {
     if !is_address(url, kind) {
         let text = match kind {
-            Some(kind) => format!("`{url}` is no address for the transport `{kind}`"),
-            None => format!("`{url}` is no address of a server"),
+            Some(kind) => format!("`{url}` is not a URL of the transport `{kind}`"),
+            None => format!("`{url}` is not the URL of a server"),
         };
         let hint = match kind {
             Some("ws") => "write it as wss://example.com/mcp",
@@ -117,7 +117,7 @@ fn of_address(
     }
     if let Some(pair) = options.env.first() {
         let name = pair.split('=').next().unwrap_or_default();
-        let text = format!("a server at an address takes no variables, such as `{name}`");
+        let text = format!("a remote server takes no environment variables, such as `{name}`");
         return Err(usage(&text, "give a header with `--header`"));
     }
     let headers = group(&options.header, |header| {

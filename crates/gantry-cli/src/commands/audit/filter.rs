@@ -14,31 +14,31 @@ use crate::exit::{Code, Exit};
 /// Which calls are looked for, as they are typed.
 #[derive(Debug, Default, Args)]
 pub(crate) struct FilterOptions {
-    /// Who made the call; `*` stands for anything, as in the next three.
+    /// Principal; `*` is a wildcard here and in the next three.
     #[arg(long, value_name = "NAME")]
     principal: Option<String>,
 
-    /// The tool, resource or prompt.
+    /// Tool, resource or prompt.
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
 
-    /// The server behind this one.
+    /// Upstream server.
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
 
-    /// How it ended: `ok`, `given up`, `input required`, or a type of error.
+    /// Outcome: `ok`, `given up`, `input required`, or an error type.
     #[arg(long, value_name = "WORD")]
     outcome: Option<String>,
 
-    /// Not before: a time such as 2026-11-16T07:30, in UTC, or how long ago, such as 2h.
+    /// Start: a time such as 2026-11-16T07:30 in UTC, or an age such as 2h.
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
 
-    /// Not after.
+    /// End: a time or an age.
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
 
-    /// Something that stands in the record.
+    /// Text anywhere in the record.
     #[arg(long, value_name = "TEXT")]
     text: Option<String>,
 }
@@ -102,7 +102,7 @@ fn moment(text: &str, now: SystemTime) -> Result<String, Exit> {
     let read = timestamp::read(text).or_else(|| now.checked_sub(length(text)?));
     read.map(timestamp::write).ok_or_else(|| {
         let hint = "write 2026-11-16, 2026-11-16T07:30 (in UTC), or how long ago: 30s, 10m, 2h, 7d";
-        Exit::new(Code::Usage, format!("`{text}` is no time")).hint(hint)
+        Exit::new(Code::Usage, format!("`{text}` is not a time")).hint(hint)
     })
 }
 

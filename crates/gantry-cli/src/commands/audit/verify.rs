@@ -25,8 +25,8 @@ pub(crate) async fn run(options: &VerifyOptions) -> Result<(), Exit> {
     }
     match report.is_sound() {
         true => Ok(()),
-        false => Err(Exit::new(Code::Failed, "the audit record is not what was written")
-            .hint("docs/audit.md says what each finding means")),
+        false => Err(Exit::new(Code::Failed, "the audit log was changed")
+            .hint("docs/audit.md explains each finding")),
     }
 }
 
@@ -51,8 +51,8 @@ fn to_text(report: &Report) -> String {
     let lines: u64 = report.segments.iter().map(|it| it.lines).sum();
     let segments = report.segments.len();
     let sum = match report.is_sound() {
-        true => format!("{segments} volumes with {lines} lines: all as they were written"),
-        false => format!("{segments} volumes with {lines} lines: not as they were written"),
+        true => format!("{segments} segments with {lines} lines: valid"),
+        false => format!("{segments} segments with {lines} lines: INVALID"),
     };
     let mut notes: Vec<String> = report.removals.iter().map(ToString::to_string).collect();
     if !report.is_anchored {
@@ -73,8 +73,8 @@ fn condition(segment: &SegmentReport) -> &'static str {
     match segment.condition {
         Condition::Open => "being written",
         Condition::Closed => "closed",
-        Condition::Left => "ended with its program",
-        Condition::Unsealed => "ended with its program; where is not noted yet",
+        Condition::Left => "ended with its process",
+        Condition::Unsealed => "ended with its process; its end is not recorded yet",
         Condition::Absent => "not there",
     }
 }

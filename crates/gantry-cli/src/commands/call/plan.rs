@@ -25,7 +25,7 @@ pub(crate) async fn run(options: &CallOptions, file: &str) -> Result<(), Exit> {
     };
     let result = match outcome? {
         Ok(Reply::Result(result)) => result,
-        Ok(_) => return Err(Exit::bug("the batch gave something that is no result")),
+        Ok(_) => return Err(Exit::bug("the batch returned an invalid result")),
         Err(error) => return Err(refused(&error)),
     };
     match options.json {
@@ -61,8 +61,7 @@ fn read(file: &str) -> Result<RawJson, Exit> {
         Exit::new(Code::Usage, format!("{place}: {what}")).hint(hint)
     };
     let written = read_file(file).map_err(|error| unreadable("plan", file, &error))?;
-    let plain =
-        plain_json(written.as_bytes()).map_err(|_| wrong("a comment has no end".to_owned()))?;
+    let plain = plain_json(written.as_bytes()).map_err(|_| wrong("unclosed comment".to_owned()))?;
     let plan =
         RawJson::parse(plain, JsonLimits::default()).map_err(|error| wrong(error.to_string()))?;
     let plan = in_calls(&plan).map_err(|error| wrong(error.public))?;

@@ -75,13 +75,13 @@ async fn context(
                 request.input = answer(required, desk).await?;
             }
             Ok(Answer::Task(_)) => {
-                let text = "the gateway made a task of a call that did not ask for one";
+                let text = "the gateway returned a task that was not asked for";
                 return Err(CallError::new(ErrorKind::Internal, text));
             }
             Err(error) => return Err(call_error(error)),
         }
     }
-    let text = format!("the call asked for input {ROUNDS} times; it was given up");
+    let text = format!("the call asked for input {ROUNDS} times and was cancelled");
     Err(CallError::new(ErrorKind::ToolFailed, text))
 }
 

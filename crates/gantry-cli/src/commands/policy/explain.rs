@@ -25,19 +25,19 @@ use crate::tool_sources;
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("what").required(true).args(["tool", "resource", "prompt"]))]
 pub(crate) struct ExplainOptions {
-    /// Who calls: the name of a token, or `local`.
+    /// Principal: the name of a token, or `local`.
     #[arg(long = "as", value_name = "NAME", default_value = "local")]
     principal: String,
 
-    /// What the client calls itself.
+    /// Client name.
     #[arg(long, value_name = "NAME")]
     client: Option<String>,
 
-    /// The face that the call comes through: NAME of `/mcp/NAME`.
+    /// Virtual server that the call comes through: NAME of `/mcp/NAME`.
     #[arg(long = "face", alias = "virtual-server", value_name = "NAME")]
     virtual_server: Option<String>,
 
-    /// What the token should be good for instead of what it is; may be given more than once.
+    /// Scope to try instead of the token's own; repeatable.
     #[arg(long, value_name = "PATTERN")]
     allow: Vec<String>,
 
@@ -45,7 +45,7 @@ pub(crate) struct ExplainOptions {
     #[arg(long, value_name = "NAME", add = ArgValueCompleter::new(completions::names))]
     tool: Option<String>,
 
-    /// The URI of a resource.
+    /// URI of a resource.
     #[arg(long, value_name = "URI")]
     resource: Option<String>,
 
@@ -53,18 +53,18 @@ pub(crate) struct ExplainOptions {
     #[arg(long, value_name = "NAME")]
     prompt: Option<String>,
 
-    /// The arguments as a JSON object; KEY=VALUE is put on top.
+    /// Arguments as a JSON object; KEY=VALUE overrides members.
     #[arg(long, value_name = "JSON")]
     args: Option<String>,
 
-    /// The arguments, read as the tool's schema says.
+    /// Arguments, read according to the tool's schema.
     #[arg(value_name = "KEY=VALUE")]
     words: Vec<String>,
 
     #[command(flatten)]
     reach: GatewayTarget,
 
-    /// Print everything as JSON.
+    /// Print JSON.
     #[arg(long)]
     json: bool,
 }
@@ -125,11 +125,11 @@ impl ExplainOptions {
         let Some(token) = good else {
             let is_over = tokens.iter().any(|it| it.name == *name);
             let text = match is_over {
-                true => format!("the token `{name}` is revoked or has expired, and calls nothing"),
-                false => format!("there is no token `{name}`, so nobody calls by that name"),
+                true => format!("the token `{name}` is revoked or has expired"),
+                false => format!("there is no token `{name}`"),
             };
             let code = if is_over { Code::Refused } else { Code::NotFound };
-            let hint = "`gantry token list` shows the tokens; `local` is who needs none";
+            let hint = "`gantry token list` shows the tokens; `local` needs none";
             return Err(Exit::new(code, text).hint(hint));
         };
         let given = if self.allow.is_empty() { &token.allow } else { &self.allow };
@@ -203,9 +203,9 @@ impl ExplainOptions {
             Exit::new(Code::Usage, text).hint(hint)
         };
         let base = RawJson::parse(given.to_owned(), JsonLimits::default())
-            .map_err(|error| wrong(format!("the arguments are no JSON: {error}")))?;
+            .map_err(|error| wrong(format!("the arguments are not valid JSON: {error}")))?;
         if !base.is_object() {
-            return Err(wrong("the arguments are no JSON object".to_owned()));
+            return Err(wrong("the arguments are not a JSON object".to_owned()));
         }
         if self.words.is_empty() {
             return Ok(base);
@@ -246,9 +246,9 @@ fn tell(explained: &Explanation, options: &ExplainOptions, target: &Target) -> R
         (false, _) => format!("may not use `{name}`"),
     };
     let by = match &*explained.by {
-        "default" if explained.allowed => "no rule is about it, and `default` allows".to_owned(),
+        "default" if explained.allowed => "no rule matches, and `default` allows".to_owned(),
         "default" => "no rule allows it, and `default` denies".to_owned(),
-        "token scope" => "its token is not good for it".to_owned(),
+        "token scope" => "it is not in the scope of the token".to_owned(),
         rule => format!("rule `{rule}` decides"),
     };
     let mut table = Table::indented(2);

@@ -23,11 +23,11 @@ const LONGEST: usize = 120;
 /// What to move.
 #[derive(Debug, Args)]
 pub(crate) struct AdoptOptions {
-    /// The server whose secrets are moved; without it, those of all servers.
+    /// Server whose secrets are moved; by default all servers.
     #[arg(add = ArgValueCompleter::new(completions::servers))]
     pub(crate) server: Option<String>,
 
-    /// Show what would be moved, and change nothing.
+    /// Show what would be moved, without changing anything.
     #[arg(long)]
     pub(crate) dry_run: bool,
 
@@ -95,7 +95,7 @@ fn open(options: &AdoptOptions) -> Result<ConfigEditor, Exit> {
     }
     if !config::is_own(&file) {
         let text = format!("{} belongs to another program", file.display());
-        let hint = "`gantry import FILE` takes its servers over; then adopt their secrets there";
+        let hint = "import its servers with `gantry import FILE`, then adopt their secrets there";
         return Err(Exit::new(Code::Configuration, text).hint(hint));
     }
     let editor = ConfigEditor::open(file)?;
@@ -121,7 +121,7 @@ fn choose(vault: &Vault, moves: &[Move], exposed: &PlainSecret) -> Result<(Strin
         }
     }
     let text = format!("there is no free name for {}; `{first}` is taken", exposed.place());
-    Err(Exit::new(Code::Failed, text).hint("`gantry secret remove NAME` forgets one"))
+    Err(Exit::new(Code::Failed, text).hint("`gantry secret remove NAME` deletes one"))
 }
 
 /// `x-api-key` for `API_KEY` of the server `x`.
@@ -140,7 +140,7 @@ fn keep(vault: &Vault, moves: &mut [Move]) -> Result<(), Exit> {
         it.place = Some(vault.set(&it.name, &it.exposed.secret).map_err(|error| failed(&error))?);
         let kept = vault.get(&it.name).map_err(|error| failed(&error))?;
         if kept.is_none_or(|kept| kept.expose() != it.exposed.secret.expose()) {
-            let text = format!("the secret `{}` does not come back as it was kept", it.name);
+            let text = format!("the stored secret `{}` could not be read back", it.name);
             return Err(Exit::new(Code::Failed, text).hint("nothing was changed in the file"));
         }
     }
@@ -159,7 +159,7 @@ fn write(editor: &mut ConfigEditor, moves: &[Move]) -> Result<(), Exit> {
 fn forget(vault: &Vault, moves: &[Move]) {
     for it in moves.iter().filter(|it| it.place.is_some()) {
         if let Err(error) = vault.remove(&it.name) {
-            render::say(&format!("`{}` is still kept: {error}", it.name));
+            render::say(&format!("`{}` could not be deleted again: {error}", it.name));
         }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) fn run(options: &CheckOptions) -> Result<(), Exit> {
         render::print(&findings.to_text(Style::of_stdout()))?;
         let problems = findings.errors();
         let tools = findings.tools.len();
-        render::say(&format!("{} in order, {}", tally(tools, "tool"), tally(problems, "problem")));
+        render::say(&format!("{} valid, {}", tally(tools, "tool"), tally(problems, "problem")));
     }
     if findings.errors() == 0 { Ok(()) } else { Err(Exit::silent(Code::Failed)) }
 }

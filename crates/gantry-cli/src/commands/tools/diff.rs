@@ -108,8 +108,8 @@ impl Comparison {
         let Some((old, new)) = &self.versions else { return String::new() };
         let rise = format!("{old} -> {new}");
         match self.demanded() {
-            None if self.suffices() => format!("{rise}: nothing has changed"),
-            None => format!("{rise}: {}", style.red("a version may not fall")),
+            None if self.suffices() => format!("{rise}: no change"),
+            None => format!("{rise}: {}", style.red("a version must not fall")),
             Some(_) if self.suffices() => format!("{rise}: {}", style.green("suffices")),
             Some(least) => format!("{rise}: {} {least} or later", style.red("must be")),
         }

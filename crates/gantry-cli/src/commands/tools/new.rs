@@ -77,8 +77,8 @@ fn template(kind: Kind) -> Template {
 pub(crate) async fn run(options: &NewOptions) -> Result<(), Exit> {
     let name = &options.name;
     if !is_name(name) {
-        let hint = "write module and tool in small letters, digits and `_`: text.count";
-        return Err(Exit::new(Code::Usage, format!("`{name}` is no name for a tool")).hint(hint));
+        let hint = "write module and tool in lower-case letters, digits and `_`: text.count";
+        return Err(Exit::new(Code::Usage, format!("`{name}` is not a valid tool name")).hint(hint));
     }
     let folder = folder(options)?;
     let template = template(options.kind);
@@ -125,7 +125,7 @@ fn write(folder: &Path, files: &[(String, String)]) -> Result<(), Exit> {
     };
     // Asked for all of them first, so that nothing is written when one is there.
     if let Some((file, _)) = files.iter().find(|(file, _)| folder.join(file).exists()) {
-        let text = format!("{} is there already", folder.join(file).display());
+        let text = format!("{} exists already", folder.join(file).display());
         return Err(Exit::new(Code::Failed, text).hint("choose another name, or another --dir"));
     }
     fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;

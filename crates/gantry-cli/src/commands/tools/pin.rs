@@ -104,7 +104,7 @@ pub(crate) async fn run(options: &PinOptions) -> Result<(), Exit> {
     } else if options.check || !accepts(options) {
         render::print_foreign(&page::all(&report, Style::of_stdout()))?;
     } else if meant.is_empty() {
-        render::say("nothing to accept: every definition is as it was pinned");
+        render::say("nothing to accept: no definition has changed");
     } else {
         for row in &meant {
             book.accept(row).await?;
@@ -128,7 +128,7 @@ pub(crate) async fn unpin(options: &UnpinOptions) -> Result<(), Exit> {
     let book = PinClient::open(&options.reach).await?;
     book.unpin(&options.name).await?;
     render::say(&format!(
-        "`{}` is pinned no longer; what it says next counts as new",
+        "`{}` is no longer pinned; its next definition counts as new",
         options.name
     ));
     Ok(())
@@ -211,7 +211,7 @@ fn server<'a>(report: &'a Report, name: &'a str) -> Result<Option<&'a str>, Exit
 }
 
 fn read(report: &RawJson) -> Result<Report, Exit> {
-    let wrong = |error| Exit::bug(format!("the report of pins is not understood: {error}"));
+    let wrong = |error| Exit::bug(format!("invalid report of pins: {error}"));
     report.try_read().map_err(wrong)
 }
 

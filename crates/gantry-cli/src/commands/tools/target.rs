@@ -71,7 +71,8 @@ fn at(url: Uri, address: SocketAddr) -> Result<Uri, Exit> {
 /// One server, under the names that it gives itself.
 async fn remote(url: &str, headers: &[String]) -> Result<Opened, Exit> {
     let wrong = |text: String| Exit::new(Code::Usage, text).hint("write `http://…` or `ws://…`");
-    let address = url.parse().map_err(|error| wrong(format!("`{url}` is no address: {error}")))?;
+    let address =
+        url.parse().map_err(|error| wrong(format!("`{url}` is not a valid URL: {error}")))?;
     let mut endpoint = Endpoint::new(address);
     for header in headers {
         let Some((name, value)) = header.split_once(':') else {
@@ -92,7 +93,7 @@ async fn remote(url: &str, headers: &[String]) -> Result<Opened, Exit> {
     let target = match endpoint.url.scheme_str() {
         Some("http" | "https") => Target::Http(endpoint, HttpKind::Auto),
         Some("ws" | "wss") => Target::WebSocket(endpoint),
-        _ => return Err(wrong(format!("`{url}` is no address of a server"))),
+        _ => return Err(wrong(format!("`{url}` is not the URL of a server"))),
     };
     let servers = Upstreams::new(UpstreamSettings::default());
     let builder = Server::new("gantry", env!("CARGO_PKG_VERSION")).upstreams(servers.clone());

@@ -231,7 +231,10 @@ fn what_is_missing_around_it_concerns_one_server_only() {
             r#"{"command": "a", "envFile": "no.env"}"#,
             "1:50: `envFile`: the file /etc/no.env cannot",
         ),
-        (r#"{"command": "${keychain:../x}"}"#, "1:34: `command`: `../x` is no name of a secret"),
+        (
+            r#"{"command": "${keychain:../x}"}"#,
+            "1:34: `command`: `../x` is not a valid name of a secret",
+        ),
         (r#"{"command": "${keychain:no}"}"#, "1:34: `command`: there is no secret `no`;"),
     ];
     for (entry, expected) in cases {

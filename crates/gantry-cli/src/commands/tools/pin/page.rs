@@ -34,7 +34,7 @@ pub(crate) fn all(report: &Report, style: Style) -> String {
 pub(crate) fn diff(rows: &[HeldRow], style: Style) -> String {
     let pages: Vec<String> = rows.iter().map(|row| one(row, style)).collect();
     match pages.is_empty() {
-        true => "every definition is as it was pinned".to_owned(),
+        true => "no definition has changed".to_owned(),
         false => pages.join("\n"),
     }
 }
@@ -145,6 +145,6 @@ tool s/a (changed: description, patch)
         let report = Report { held: vec![row], ..Report::default() };
         let expected = "s_a  tool  held back  changed: description, patch";
         assert_eq!(all(&report, Style::PLAIN), expected);
-        assert_eq!(diff(&[], Style::PLAIN), "every definition is as it was pinned");
+        assert_eq!(diff(&[], Style::PLAIN), "no definition has changed");
     }
 }
