@@ -22,6 +22,6 @@ async fn a_line_made_for_a_call_names_it() {
     assert_eq!(about["method"], "tools/call");
     assert!(about["principal"].is_string(), "{about}");
     assert_eq!(about["trace_id"], "0af7651916cd43dd8448eb211c80319c");
-    let outside = log.lines().find(|line| line.contains("stopping; calls under way"));
+    let outside = log.lines().find(|line| line.contains("stopping; calls in flight"));
     assert!(outside.is_some_and(|line| !line.contains("\"call\"")), "{log}");
 }

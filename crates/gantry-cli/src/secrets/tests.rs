@@ -74,7 +74,7 @@ fn another_key_a_changed_text_and_exchanged_ones_do_not_open() {
     folder.edit(|_| "{\"version\":1,\"secrets\":{\"a\":\"AAAA\"}}".to_owned());
     assert!(spoilt(&folder.vault()).contains("cannot be decrypted"), "changed");
     folder.edit(|_| "{".to_owned());
-    assert!(spoilt(&folder.vault()).contains("is no file of secrets"), "not JSON");
+    assert!(spoilt(&folder.vault()).contains("is not a file of secrets"), "not JSON");
 }
 
 #[test]
