@@ -1,4 +1,7 @@
 //! The elicitation that asks the client's own user for an approval, and how its answer is read.
+//!
+//! It cannot be answered in advance: answers that a call brings along do not count, so that a model
+//! or a program cannot approve its own call.
 
 use gantry_gateway::InputRequest;
 use gantry_protocol::json::ObjectWriter;

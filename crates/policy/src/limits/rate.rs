@@ -1,5 +1,8 @@
 //! Rate limits: the generic cell rate algorithm (GCRA), for a bounded number of keys. It has no clock:
 //! the caller passes the time.
+//!
+//! It is our own because it is short, and a library has no keys without allocation, no bound on their
+//! number, no settings that change at run time, and no clock that tests can set.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -249,6 +249,9 @@ impl ProcessCall<'_> {
     async fn run(&self, mut child: Child, input: Bytes) -> Finished {
         let mut notifications = child.notices();
         let deadline = Instant::now() + self.settings.timeout_of(self.manifest);
+        // By default the result waits for the end of the process: its exit status and a second line
+        // can turn a result into an error, and programs that print findings and then fail with a
+        // status are common. A tool that prefers the time says `answer: "line"`.
         if self.manifest.answer == Answer::End {
             return self.finish(child, input, deadline, &mut notifications).await;
         }
