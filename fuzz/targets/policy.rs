@@ -9,7 +9,7 @@ use gantry_gateway::filter::VisibilityFilter;
 use gantry_gateway::{Caller, Target, ToolEntry};
 use gantry_policy::pins::{Digest, Key, Kind};
 use gantry_policy::{
-    Clock, Condition, ConditionBounds, MemoryCabinet, PinSettings, Pins, Rule, RuleEffect, RuleSet,
+    Clock, Condition, ConditionBounds, MemoryDocumentStore, PinSettings, Pins, Rule, RuleEffect, RuleSet,
     Rules, Signer, Token, Tokens,
 };
 use gantry_protocol::{JsonLimits, Method, RawJson};
@@ -45,8 +45,8 @@ fn let_others_panic() {
 static HELD: LazyLock<(Tokens, Token)> = LazyLock::new(|| {
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {
-        let cabinet = Arc::new(MemoryCabinet::default());
-        let opened = Tokens::open(cabinet, Signer::new([1; 32]), Clock::new(|| 1)).await;
+        let store = Arc::new(MemoryDocumentStore::default());
+        let opened = Tokens::open(store, Signer::new([1; 32]), Clock::new(|| 1)).await;
         let tokens = opened.expect("memory opens");
         let made = tokens.create("someone", None, None).await;
         (tokens, made.expect("a token").0)

@@ -183,7 +183,7 @@ async fn tools_of_folders_go_with_their_files() {
     let mut admin = AdminFixture { tool_fixture, token: token.expect("a token") };
     let (status, refused) = admin.ask("DELETE", "/api/tools/filed.tool", &Value::Null).await;
     assert_eq!(status, 404, "{refused}");
-    assert!(message(&refused).contains("go with their files"), "{refused}");
+    assert!(message(&refused).contains("removed with their files"), "{refused}");
     assert_eq!(admin.tool_fixture.names().await, ["filed_tool"]);
 }
 

@@ -55,7 +55,7 @@ async fn send(
 }
 
 #[tokio::test]
-async fn an_annex_is_served_under_its_path() {
+async fn a_mounted_handler_is_served_under_its_path() {
     let mut doors = ServerSettings::default();
     doors.message.size = 100;
     let server = Server::new("annexed", "1")

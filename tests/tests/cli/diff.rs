@@ -25,7 +25,7 @@ fn changes_and_what_they_demand() {
     write(&bench, "bad.tool.json", "1.1.0", &["a", "b"]);
     write(&bench, "good.tool.json", "2.0.0", &["a", "b"]);
     let cases = [
-        ("same", 0, "1.0.0 -> 1.0.0: nothing has changed"),
+        ("same", 0, "1.0.0 -> 1.0.0: no change"),
         ("bad", 1, "1.0.0 -> 1.1.0: must be 2.0.0 or later"),
         ("bad", 1, "major  inputSchema.properties.b"),
         ("good", 0, "1.0.0 -> 2.0.0: suffices"),

@@ -136,7 +136,7 @@ fn what_is_left_is_told() {
         "self       left   it is this gateway",
         "self2      left   it is this gateway",
         "key        taken  {\"command\":\"z\",\"env\":{\"API_KEY\":\"…\"}}",
-        "                  note: `API_KEY` is a secret in plain sight",
+        "                  note: `API_KEY` is a secret in plain text",
     ];
     assert_eq!(shown.out.lines().collect::<Vec<_>>(), expected);
     let taken = run(&bench, &["import", "other.json", "--json", "-s", "project"]).json();

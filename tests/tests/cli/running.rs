@@ -12,7 +12,7 @@ use crate::bench::{Bench, Run};
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
 /// A page that answers so many requests, one after the other, and gives what they were.
-fn desk(
+fn server(
     count: usize,
     mut answer: impl FnMut(&str) -> (u16, Value) + Send + 'static,
 ) -> (String, JoinHandle<Vec<String>>) {
@@ -63,7 +63,7 @@ fn answer(page: &str) -> (u16, Value) {
 fn what_the_gateway_tells_is_shown() {
     let bench = Bench::new("running");
     let cases: [(&[&str], _, _, _); 7] = [
-        (&["status"], 0, "GET /api/servers", "files   ready  stdio  2025-11-25  3"),
+        (&["status"], 0, "GET /api/servers", "files   ready  stdio      2025-11-25  3"),
         (&["status", "files"], 0, "GET /api/servers/files", "  memory     1.0 MiB\n"),
         (&["status", "--json"], 0, "GET /api/servers", "\"memory_bytes\": 1048576"),
         (&["logs", "files"], 0, "GET /api/servers/files/log", "one\ntwo\n"),
@@ -71,7 +71,7 @@ fn what_the_gateway_tells_is_shown() {
         (&["status", "a b"], 4, "GET /api/servers/a%20b", ""),
         (&["restart", "other"], 4, "POST /api/servers/other/restart", ""),
     ];
-    let (url, desk) = desk(cases.len(), answer);
+    let (url, server) = server(cases.len(), answer);
     let mut asked = Vec::new();
     for (words, code, page, expected) in cases {
         let run = bench.run(&[words, &["--url", &url, "--token", TOKEN]].concat());
@@ -80,20 +80,20 @@ fn what_the_gateway_tells_is_shown() {
         assert_eq!(run.err.contains("look again"), code == 4, "{words:?}: {run:?}");
         asked.push(page.to_owned());
     }
-    assert_eq!(desk.join().expect("it serves"), asked);
+    assert_eq!(server.join().expect("it serves"), asked);
 }
 
 #[test]
 fn a_log_is_followed_while_its_beginning_goes() {
     let bench = Bench::new("running-follow");
     let mut logs = ["one\ntwo\n", "two\nthree\n", "two\nthree\n"].into_iter();
-    let (url, desk) = desk(4, move |page| match logs.next() {
+    let (url, server) = server(4, move |page| match logs.next() {
         Some(log) => (200, json!({"name": "files", "log": log})),
         None => answer(&page.replace("files", "gone")),
     });
     let run = bench.run(&["logs", "files", "--follow", "--url", &url, "--token", TOKEN]);
     assert_eq!((run.code, run.out.as_str()), (Some(4), "one\ntwo\nthree\n"), "{run:?}");
-    desk.join().expect("it serves");
+    server.join().expect("it serves");
 }
 
 #[test]

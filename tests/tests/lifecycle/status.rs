@@ -29,17 +29,17 @@ async fn connections_have_as_many_threads_as_are_given() {
         let mut program = Program::start(&state("threads"), &serve);
         let address = program.address().await;
         assert_eq!(get(address, "GET", "/healthz").await.0, 200);
-        let is_desk = |task: &DirEntry| {
+        let is_worker = |task: &DirEntry| {
             let name = fs::read_to_string(task.path().join("comm"));
             name.is_ok_and(|name| name.starts_with("gantry-desk-"))
         };
-        let desks = || {
+        let workers = || {
             let tasks = fs::read_dir(format!("/proc/{}/task", program.id())).expect("it runs");
-            tasks.flatten().filter(is_desk).count()
+            tasks.flatten().filter(is_worker).count()
         };
         // A thread takes its name when it runs.
-        until(&format!("{beside} threads"), || desks() >= beside).await;
-        assert_eq!(desks(), beside, "--threads {threads}");
+        until(&format!("{beside} threads"), || workers() >= beside).await;
+        assert_eq!(workers(), beside, "--threads {threads}");
     }
 }
 

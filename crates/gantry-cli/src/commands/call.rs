@@ -31,20 +31,20 @@ pub(crate) async fn run(options: &CallOptions) -> Result<(), Exit> {
         return plan::run(options, file).await;
     }
     let wanted = input::wanted(options)?;
-    let mut desk = ApprovalPrompt::new(options.yes);
+    let mut prompt = ApprovalPrompt::new(options.yes);
     let outcome = match tools::running(&options.source).await? {
-        Some(session) => ask(&session, options, &wanted, &mut desk).await?,
-        None => run_here(options, &wanted, &mut desk).await?,
+        Some(session) => ask(&session, options, &wanted, &mut prompt).await?,
+        None => run_here(options, &wanted, &mut prompt).await?,
     };
     if options.contract {
         return output::contract(&outcome);
     }
     match outcome {
         Ok(Reply::Result(result)) => {
-            output::show(&result, options.json).map_err(|exit| desk.advise(exit, &wanted.name))
+            output::show(&result, options.json).map_err(|exit| prompt.advise(exit, &wanted.name))
         }
         Ok(_) => Err(Exit::bug(format!("`{}` returned an invalid result", wanted.name))),
-        Err(error) => Err(desk.advise(refused(&error), &wanted.name)),
+        Err(error) => Err(prompt.advise(refused(&error), &wanted.name)),
     }
 }
 
@@ -53,14 +53,14 @@ async fn ask(
     session: &Session,
     options: &CallOptions,
     wanted: &Wanted,
-    desk: &mut ApprovalPrompt,
+    prompt: &mut ApprovalPrompt,
 ) -> Result<Outcome, Exit> {
     let definitions = session.tools().await?;
     let found = tools::definition(&definitions, &wanted.name);
     let schema = found.as_ref().and_then(|it| it.get("inputSchema"));
     let schema = schema.unwrap_or(RawJson::EMPTY_OBJECT);
     let params = params(options, wanted, &wanted.name, &schema)?;
-    let outcome = session::send(session, Method::ToolsCall, params, desk).await?;
+    let outcome = session::send(session, Method::ToolsCall, params, prompt).await?;
     match outcome {
         // Only the gateway knows whether a name that it does not list can be called.
         Err(error) if found.is_none() && error.kind == ErrorKind::InvalidParams => {
@@ -73,7 +73,7 @@ async fn ask(
 async fn run_here(
     options: &CallOptions,
     wanted: &Wanted,
-    desk: &mut ApprovalPrompt,
+    prompt: &mut ApprovalPrompt,
 ) -> Result<Outcome, Exit> {
     let reach = &options.source.reach;
     let opened = tools::open_target(reach, Some(&wanted.name)).await?;
@@ -85,7 +85,7 @@ async fn run_here(
     let mut call = Call::new(Method::ToolsCall, params, Arc::new(approval::caller(reach)));
     call.wants_progress = true;
     call.log_level = Some(Level::Info);
-    let outcome = watch(opened.server.gateway().start(call), desk).await;
+    let outcome = watch(opened.server.gateway().start(call), prompt).await;
     opened.close().await;
     outcome
 }
@@ -103,7 +103,7 @@ fn params(
 
 /// Steps the call to its end and tells what it says on the way. An interrupt drops it, which ends
 /// its processes.
-async fn watch(mut running: CallStream, desk: &mut ApprovalPrompt) -> Result<Outcome, Exit> {
+async fn watch(mut running: CallStream, prompt: &mut ApprovalPrompt) -> Result<Outcome, Exit> {
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
     let mut line = ProgressLine::new();
@@ -126,7 +126,7 @@ async fn watch(mut running: CallStream, desk: &mut ApprovalPrompt) -> Result<Out
             CallEvent::InputRequests(questions) => {
                 line.clear();
                 for question in questions {
-                    desk.answer(question).await;
+                    prompt.answer(question).await;
                 }
             }
             CallEvent::Done(outcome) => {

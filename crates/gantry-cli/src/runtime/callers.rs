@@ -108,8 +108,8 @@ impl Callers {
             return Ok(good.map_or(Access::Theirs, |token| Access::Own { token, is_new: false }));
         }
         let token = state_dir::client_token()?;
-        let enrolled = self.tokens.enroll(&token, Role::User, FIRST, None, None).await;
-        enrolled.map_err(|error| Exit::new(Code::Configuration, error.to_string()))?;
+        let created = self.tokens.enroll(&token, Role::User, FIRST, None, None).await;
+        created.map_err(|error| Exit::new(Code::Configuration, error.to_string()))?;
         Ok(Access::Own { token, is_new: true })
     }
 

@@ -14,11 +14,11 @@ use crate::{
 
 /// A provider that writes down what it hears.
 #[derive(Clone, Default)]
-struct Ears(Arc<Mutex<Vec<String>>>);
+struct RecordingProvider(Arc<Mutex<Vec<String>>>);
 
-impl Provider for Ears {
+impl Provider for RecordingProvider {
     fn name(&self) -> &str {
-        "ears"
+        "recorder"
     }
 
     fn serve(&self, _: &Resolved, _: &CallContext) -> BoxFuture<'static, Outcome> {
@@ -32,7 +32,7 @@ impl Provider for Ears {
     }
 }
 
-impl Ears {
+impl RecordingProvider {
     /// What was heard since the last time.
     fn heard(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap())
@@ -59,13 +59,13 @@ fn listing(uris: &[&str], covered: &'static str) -> Listing {
 }
 
 /// A gateway with two providers.
-fn house() -> (Arc<Gateway>, [(Ears, Publisher); 2]) {
+fn house() -> (Arc<Gateway>, [(RecordingProvider, Publisher); 2]) {
     let gateway = Gateway::builder(ServerInfo::new("watching", "1")).build();
     let attach = |uris: &[&str], covered| {
-        let ears = Ears::default();
-        let publisher = gateway.attach(Arc::new(ears.clone()));
+        let recorder = RecordingProvider::default();
+        let publisher = gateway.attach(Arc::new(recorder.clone()));
         publisher.publish(listing(uris, covered));
-        (ears, publisher)
+        (recorder, publisher)
     };
     let both = [attach(&["a:1", "a:2", "a:panic"], "a:more/"), attach(&["b:1"], "b:more/")];
     (gateway, both)

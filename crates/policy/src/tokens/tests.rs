@@ -213,7 +213,7 @@ async fn what_others_wrote_into_the_store_opens_nothing() {
 }
 
 #[tokio::test]
-async fn programs_that_share_a_cabinet_hear_of_each_other() {
+async fn programs_that_share_a_store_hear_of_each_other() {
     let (document_store, one) = fresh().await;
     let other = open(&document_store).await;
     let token = make(&other, "a").await;

@@ -13,13 +13,13 @@ use crate::{Settings, Source, Store, ToolStatistics, Writer};
 
 /// Counts what a test tells it to, and writes down what it hears.
 #[derive(Default)]
-struct Desk {
+struct FakeSource {
     counted: Mutex<Vec<ToolStatistics>>,
     asked: watch::Sender<usize>,
     heard: watch::Sender<Vec<bool>>,
 }
 
-impl Source for Desk {
+impl Source for FakeSource {
     fn statistics(&self) -> Vec<ToolStatistics> {
         self.asked.send_modify(|asked| *asked += 1);
         self.counted.lock().expect("the list").clone()
@@ -30,7 +30,7 @@ impl Source for Desk {
     }
 }
 
-impl Desk {
+impl FakeSource {
     fn count(&self, statistics: ToolStatistics) {
         *self.counted.lock().expect("the list") = vec![statistics];
     }
@@ -39,21 +39,21 @@ impl Desk {
     async fn looks(&self, more: usize) {
         let mut asked = self.asked.subscribe();
         let goal = *asked.borrow() + more;
-        asked.wait_for(|asked| *asked >= goal).await.expect("the desk is here");
+        asked.wait_for(|asked| *asked >= goal).await.expect("the source is here");
     }
 
     /// Ends when everything it heard is this.
     async fn hears(&self, expected: &[bool]) {
         let mut heard = self.heard.subscribe();
-        heard.wait_for(|heard| heard == expected).await.expect("the desk is here");
+        heard.wait_for(|heard| heard == expected).await.expect("the source is here");
     }
 }
 
-fn start(folder: &Folder) -> (Arc<Desk>, Writer) {
-    let desk = Arc::new(Desk::default());
+fn start(folder: &Folder) -> (Arc<FakeSource>, Writer) {
+    let source = Arc::new(FakeSource::default());
     let (busy, every) = (Duration::from_millis(1), Duration::from_millis(1));
     let settings = Settings { busy, every, ..Settings::default() };
-    (desk.clone(), Writer::start(folder.address(), settings, desk))
+    (source.clone(), Writer::start(folder.address(), settings, source))
 }
 
 async fn kept(folder: &Folder) -> Vec<ToolStatistics> {
@@ -67,29 +67,29 @@ async fn kept(folder: &Folder) -> Vec<ToolStatistics> {
 async fn what_is_counted_is_written_once() {
     let folder = Folder::new("written-once");
     for round in 1..=2 {
-        let (desk, writer) = start(&folder);
+        let (source, writer) = start(&folder);
         for count in 1..=3 {
-            desk.count(times(count, "a"));
-            desk.looks(2).await;
+            source.count(times(count, "a"));
+            source.looks(2).await;
         }
-        desk.count(times(5, "a"));
+        source.count(times(5, "a"));
         writer.stop().await;
         assert_eq!(kept(&folder).await, [times(5 * round, "a")], "start {round}");
-        assert_eq!(*desk.heard.borrow(), [] as [bool; 0], "nothing was wrong");
+        assert_eq!(*source.heard.borrow(), [] as [bool; 0], "nothing was wrong");
     }
 }
 
 #[tokio::test]
 async fn who_is_idle_writes_nothing() {
     let folder = Folder::new("idle");
-    let (desk, writer) = start(&folder);
-    desk.looks(5).await;
+    let (source, writer) = start(&folder);
+    source.looks(5).await;
     assert!(!folder.file().exists(), "no file without a call");
-    desk.count(times(1, "a"));
-    desk.looks(3).await;
+    source.count(times(1, "a"));
+    source.looks(3).await;
     let before = fs::metadata(folder.file()).and_then(|it| it.modified()).expect("a file");
     assert!(!folder.file().with_extension("db-wal").exists(), "an idle writer holds nothing open");
-    desk.looks(5).await;
+    source.looks(5).await;
     writer.stop().await;
     let after = fs::metadata(folder.file()).and_then(|it| it.modified()).expect("a file");
     assert_eq!(before, after);
@@ -100,23 +100,23 @@ async fn trouble_is_told_once_and_nothing_is_lost() {
     let folder = Folder::new("trouble");
     fs::create_dir_all(folder.file().parent().expect("a directory")).expect("made");
     fs::write(folder.file(), "no database").expect("a file");
-    let (desk, writer) = start(&folder);
-    desk.count(times(1, "a"));
-    desk.hears(&[false]).await;
-    desk.count(times(2, "a"));
-    desk.looks(5).await;
-    desk.hears(&[false]).await;
+    let (source, writer) = start(&folder);
+    source.count(times(1, "a"));
+    source.hears(&[false]).await;
+    source.count(times(2, "a"));
+    source.looks(5).await;
+    source.hears(&[false]).await;
     fs::remove_file(folder.file()).expect("moved away");
-    desk.hears(&[false, true]).await;
+    source.hears(&[false, true]).await;
     assert_eq!(kept(&folder).await, [times(2, "a")], "all that was counted meanwhile");
 
     let mut other = SqliteConnectOptions::new().filename(folder.file()).connect().await.unwrap();
     sqlx::query("BEGIN EXCLUSIVE").execute(&mut other).await.expect("a lock");
-    desk.count(times(3, "a"));
-    desk.hears(&[false, true, false]).await;
-    desk.looks(5).await;
+    source.count(times(3, "a"));
+    source.hears(&[false, true, false]).await;
+    source.looks(5).await;
     sqlx::query("ROLLBACK").execute(&mut other).await.expect("no lock");
-    desk.hears(&[false, true, false, true]).await;
+    source.hears(&[false, true, false, true]).await;
     writer.stop().await;
     assert_eq!(kept(&folder).await, [times(3, "a")]);
 }

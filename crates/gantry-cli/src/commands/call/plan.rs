@@ -18,10 +18,10 @@ use crate::render::{self, Style, Table};
 /// Runs the plan in a file.
 pub(crate) async fn run(options: &CallOptions, file: &str) -> Result<(), Exit> {
     let plan = read(file)?;
-    let mut desk = ApprovalPrompt::new(options.yes);
+    let mut prompt = ApprovalPrompt::new(options.yes);
     let outcome = match tools::running(&options.source).await? {
-        Some(session) => session::send(&session, Method::Batch, plan.clone(), &mut desk).await,
-        None => run_here(options, &plan, &mut desk).await,
+        Some(session) => session::send(&session, Method::Batch, plan.clone(), &mut prompt).await,
+        None => run_here(options, &plan, &mut prompt).await,
     };
     let result = match outcome? {
         Ok(Reply::Result(result)) => result,
@@ -41,14 +41,14 @@ pub(crate) async fn run(options: &CallOptions, file: &str) -> Result<(), Exit> {
 async fn run_here(
     options: &CallOptions,
     plan: &RawJson,
-    desk: &mut ApprovalPrompt,
+    prompt: &mut ApprovalPrompt,
 ) -> Result<Outcome, Exit> {
     let reach = &options.source.reach;
     let opened = tools::open_target(reach, None).await?;
     let mut call = Call::new(Method::Batch, plan.clone(), Arc::new(approval::caller(reach)));
     call.wants_progress = true;
     call.log_level = Some(Level::Info);
-    let outcome = watch(opened.server.gateway().start(call), desk).await;
+    let outcome = watch(opened.server.gateway().start(call), prompt).await;
     opened.close().await;
     outcome
 }

@@ -27,13 +27,13 @@ pub(crate) async fn send(
     session: &Session,
     method: Method,
     params: RawJson,
-    desk: &mut ApprovalPrompt,
+    prompt: &mut ApprovalPrompt,
 ) -> Result<Outcome, Exit> {
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
     let sent = async {
         let screen = PublishHook(Mutex::new(ProgressLine::new()));
-        let sent = context(session, method, params, desk, &screen).await;
+        let sent = context(session, method, params, prompt, &screen).await;
         screen.clear();
         sent
     };
@@ -52,12 +52,12 @@ async fn context(
     session: &Session,
     method: Method,
     params: RawJson,
-    desk: &mut ApprovalPrompt,
+    prompt: &mut ApprovalPrompt,
     screen: &PublishHook,
 ) -> Outcome {
     // A client that says it can be asked is asked at once. Otherwise the gateway waits for an
     // approval from elsewhere, and then says how to give one.
-    let capabilities = match desk.can_answer() {
+    let capabilities = match prompt.can_answer() {
         true => RawJson::from_static(r#"{"elicitation":{"form":{}}}"#),
         false => RawJson::EMPTY_OBJECT,
     };
@@ -72,7 +72,7 @@ async fn context(
             Ok(Answer::Complete(result)) => return Ok(Reply::Result(result)),
             Ok(Answer::InputRequired(required)) => {
                 screen.clear();
-                request.input = answer(required, desk).await?;
+                request.input = answer(required, prompt).await?;
             }
             Ok(Answer::Task(_)) => {
                 let text = "the gateway returned a task that was not asked for";
@@ -88,7 +88,7 @@ async fn context(
 /// Answers all input requests of a reply, by key.
 async fn answer(
     required: InputRequired,
-    desk: &mut ApprovalPrompt,
+    prompt: &mut ApprovalPrompt,
 ) -> Result<InputRequired, CallError> {
     let mut answers = ObjectWriter::new();
     for entry in required.entries.iter().flat_map(RawJson::members) {
@@ -99,7 +99,7 @@ async fn answer(
             params: asked.get("params"),
         };
         let (answer, answered) = oneshot::channel();
-        desk.answer(gantry_gateway::PendingInputRequest { key: key.clone(), request: ask, answer })
+        prompt.answer(gantry_gateway::PendingInputRequest { key: key.clone(), request: ask, answer })
             .await;
         let response = match answered.await {
             Ok(Ok(response)) => response,

@@ -20,9 +20,9 @@ type Glance = (&'static str, Option<String>);
 
 /// Writes down which call is the current one, wherever it is asked.
 #[derive(Clone, Default)]
-struct Eyes(Arc<Mutex<Vec<Glance>>>);
+struct TraceRecorder(Arc<Mutex<Vec<Glance>>>);
 
-impl Eyes {
+impl TraceRecorder {
     fn look(&self, place: &'static str) {
         let current = with_current(|context| {
             let name = context.call().head.name.as_ref().unwrap();
@@ -37,7 +37,7 @@ impl Eyes {
 }
 
 /// Looks when it is dropped.
-struct Closing(Eyes);
+struct Closing(TraceRecorder);
 
 impl Drop for Closing {
     fn drop(&mut self) {
@@ -45,14 +45,14 @@ impl Drop for Closing {
     }
 }
 
-impl CallFilter for Eyes {
+impl CallFilter for TraceRecorder {
     fn check<'a>(&'a self, _: &'a Resolved, _: &'a CallContext) -> Decision<'a> {
         self.look("call-filter");
         Decision::GRANTED
     }
 }
 
-impl CallObserver for Eyes {
+impl CallObserver for TraceRecorder {
     fn arrived(&self, _: &Call, _: &CallContext) {
         self.look("arrived");
     }
@@ -63,17 +63,17 @@ impl CallObserver for Eyes {
     }
 }
 
-impl Provider for Eyes {
+impl Provider for TraceRecorder {
     fn name(&self) -> &str {
-        "eyes"
+        "recorder"
     }
 
     fn serve(&self, resolved: &Resolved, _: &CallContext) -> BoxFuture<'static, Outcome> {
-        let (eyes, hangs) = (self.clone(), resolved.target.name() == "hangs");
+        let (recorder, hangs) = (self.clone(), resolved.target.name() == "hangs");
         Box::pin(async move {
-            let _closing = Closing(eyes.clone());
+            let _closing = Closing(recorder.clone());
             tokio::task::yield_now().await;
-            eyes.look("provider");
+            recorder.look("provider");
             if hangs {
                 std::future::pending::<()>().await;
             }
@@ -82,10 +82,10 @@ impl Provider for Eyes {
     }
 }
 
-fn watched(eyes: &Eyes) -> Arc<Gateway> {
-    let builder = Gateway::builder(ServerInfo::new("eyes", "1"));
-    let gateway = builder.observer(eyes.clone()).call_filter(eyes.clone()).build();
-    let publisher = gateway.attach(Arc::new(eyes.clone()));
+fn watched(recorder: &TraceRecorder) -> Arc<Gateway> {
+    let builder = Gateway::builder(ServerInfo::new("recorder", "1"));
+    let gateway = builder.observer(recorder.clone()).call_filter(recorder.clone()).build();
+    let publisher = gateway.attach(Arc::new(recorder.clone()));
     let tool = |name| {
         let text = format!(r#"{{"name":"{name}","inputSchema":{{"type":"object"}}}}"#);
         Arc::new(ToolEntry::new(raw(&text)).unwrap())
@@ -97,12 +97,12 @@ fn watched(eyes: &Eyes) -> Arc<Gateway> {
 
 #[tokio::test]
 async fn whatever_is_done_for_a_call_knows_which_one_it_is() {
-    let eyes = Eyes::default();
-    let gateway = watched(&eyes);
+    let recorder = TraceRecorder::default();
+    let gateway = watched(&recorder);
     let mut running = gateway.start(call_tool("quick", "{}"));
     assert!(matches!(running.next_event().await, CallEvent::Done(Ok(_))));
-    eyes.look("outside");
-    let seen = eyes.seen();
+    recorder.look("outside");
+    let seen = recorder.seen();
     let places: Vec<_> = seen.iter().map(|(place, _)| *place).collect();
     assert_eq!(places, ["arrived", "call-filter", "provider", "drop", "ended", "outside"]);
     let first = seen[0].1.clone().unwrap();
@@ -115,14 +115,14 @@ async fn whatever_is_done_for_a_call_knows_which_one_it_is() {
 
 #[tokio::test]
 async fn a_call_that_is_given_up_is_known_too() {
-    let eyes = Eyes::default();
-    let gateway = watched(&eyes);
+    let recorder = TraceRecorder::default();
+    let gateway = watched(&recorder);
     let mut running = gateway.start(call_tool("hangs", "{}"));
     for _ in 0..3 {
         assert!(running.next_event().now_or_never().is_none());
     }
     drop(running);
-    let seen = eyes.seen();
+    let seen = recorder.seen();
     assert!(seen.iter().all(|(_, current)| current.is_some()), "{seen:?}");
     assert_eq!(seen.last().unwrap().0, "ended");
 }
@@ -173,11 +173,11 @@ async fn refused_calls_are_counted_by_policy() {
         lines.map(str::to_owned).collect::<Vec<_>>()
     };
     for (policy, label) in [(Some("rules"), "rules"), (None, "other")] {
-        let eyes = Eyes::default();
+        let recorder = TraceRecorder::default();
         let builder =
             Gateway::builder(ServerInfo::new("refusing", "1")).call_filter(Refusal(policy));
         let gateway = builder.build();
-        let publisher = gateway.attach(Arc::new(eyes.clone()));
+        let publisher = gateway.attach(Arc::new(recorder.clone()));
         let definition = raw(r#"{"name":"quick","inputSchema":{"type":"object"}}"#);
         let tools = vec![Arc::new(ToolEntry::new(definition).unwrap())];
         publisher.publish(Listing { tools, ..Listing::default() });
