@@ -99,7 +99,8 @@ async fn answer(
             params: asked.get("params"),
         };
         let (answer, answered) = oneshot::channel();
-        prompt.answer(gantry_gateway::PendingInputRequest { key: key.clone(), request: ask, answer })
+        prompt
+            .answer(gantry_gateway::PendingInputRequest { key: key.clone(), request: ask, answer })
             .await;
         let response = match answered.await {
             Ok(Ok(response)) => response,
