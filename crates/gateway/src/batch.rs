@@ -170,12 +170,12 @@ impl Batch {
             loop {
                 match running.next_event().await {
                     CallEvent::Notification(notification @ CallNotification::Log(..)) => {
-                        call_context.event_queue().push(notification).await
+                        call_context.event_queue().push(notification).await;
                     }
                     // How far a batch is says how many of its calls are over.
                     CallEvent::Notification(_) => {}
                     CallEvent::InputRequests(input_requests) => {
-                        collector.add(index, &id, input_requests)
+                        collector.add(index, &id, input_requests);
                     }
                     CallEvent::Done(outcome) => {
                         return (index, BatchOutcome::of(outcome, started.elapsed()));
@@ -304,7 +304,7 @@ impl InputRequests {
             collected.calls.insert(call);
         } else {
             named.for_each(|input_request| {
-                self.context.event_queue().push_input_request(input_request)
+                self.context.event_queue().push_input_request(input_request);
             });
         }
     }

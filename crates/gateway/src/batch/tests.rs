@@ -247,7 +247,7 @@ async fn progress_counts_the_calls_that_are_over() {
     loop {
         match running.next_event().await {
             CallEvent::Notification(CallNotification::Progress(params)) => {
-                heard.push(params.as_str().to_owned())
+                heard.push(params.as_str().to_owned());
             }
             CallEvent::Done(_) => break,
             next_event => panic!("{next_event:?}"),

@@ -20,7 +20,7 @@ async fn said(say: impl AsyncFnOnce(&CallContext)) -> Vec<String> {
     {
         match notification {
             CallNotification::Progress(params) | CallNotification::Log(_, params) => {
-                said.push(params.to_string())
+                said.push(params.to_string());
             }
             notification => panic!("{notification:?}"),
         }

@@ -243,7 +243,7 @@ async fn a_provider_may_ask_by_reply_so_often_and_no_more() {
                 CallEvent::InputRequests(input_requests) => {
                     input_requests.into_iter().for_each(|input_request| {
                         let _ = input_request.answer.send(Ok(raw(r#"{"roots":[]}"#)));
-                    })
+                    });
                 }
                 CallEvent::Done(outcome) => break outcome,
                 CallEvent::Notification(notification) => panic!("{notification:?}"),
