@@ -97,7 +97,7 @@ impl Server {
     /// Puts other names of this server, and of websites that may use it, in the place of those of
     /// its settings, from the next request on.
     pub fn set_names(&self, names: AllowedHosts) {
-        self.server_state.set_names(names);
+        self.server_state.set_allowed_hosts(names);
     }
 
     /// Serves one client on standard input and output until it is done.
@@ -224,7 +224,7 @@ impl ServerBuilder {
     /// Adds text of your own to `/metrics`.
     #[must_use]
     pub fn metrics(mut self, write: impl Fn(&mut String) + Send + Sync + 'static) -> Self {
-        self.mounts.measure(Arc::new(write));
+        self.mounts.add_metrics(Arc::new(write));
         self
     }
 
@@ -330,7 +330,7 @@ impl ServerBuilder {
         }
         let server_state = ServerState::with_mounts(gateway, self.doors, self.mounts);
         if let Some(log) = self.task_log {
-            server_state.keep_tasks(log);
+            server_state.set_task_log(log);
         }
         if let Some(authenticator) = self.authenticator {
             server_state.set_authenticator(authenticator);

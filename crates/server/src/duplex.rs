@@ -1,39 +1,40 @@
-//! A connection on which both sides send whole messages at any time: stdio, WebSocket, HTTP+SSE.
-//! Clients of both eras may share it.
+//! A bidirectional connection on which both sides send whole messages at any time: stdio,
+//! WebSocket, HTTP+SSE, in-process. Legacy and modern requests may share it.
+//!
+//! One task reads and dispatches; each call runs in a task of its own, within the limits of
+//! `call_limiter`.
 
-mod batch;
-mod stateful;
-mod stateless;
-mod turns;
-
-pub(crate) use batch::{Begun, UNKNOWN, begin, sort, to_array};
+mod call_limiter;
+mod session_requests;
+mod stateless_requests;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
-use gantry_protocol::jsonrpc;
-use gantry_protocol::{Id, Method, Notification, RpcError, code};
+use gantry_protocol::{Id, Method, Notification, RawJson, RpcError, code, jsonrpc};
 use tokio::sync::{Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use self::turns::Turns;
-use crate::authenticator::Identity;
-use crate::client_identity::ClientIdentity;
-use crate::era::{ParsedRequest, Received, Session, receive};
+use self::call_limiter::CallLimiter;
+use crate::authenticator::{ClientIdentity, Identity};
+use crate::era;
 use crate::in_flight::InFlightRequests;
-use crate::outgoing::Outgoing;
+use crate::message_sink::OutboundQueue;
+use crate::quota::Account;
+use crate::request::{ParsedMessage, ParsedRequest, parse};
 use crate::server_state::ServerState;
+use crate::session::Session;
 use crate::settings::Eras;
 
-/// Where messages come from.
+/// The receiving half of a connection.
 pub(crate) trait Inbound: Send {
     /// The next message as text, or why one could not be read; none at the end.
     fn next(&mut self) -> impl Future<Output = Option<Result<Bytes, RpcError>>> + Send;
 }
 
-/// Serves one connection until its client is done or the server has stopped.
+/// Serves one connection until its client closes it or the server has stopped.
 pub(crate) async fn serve(
     server_state: Arc<ServerState>,
     identity: &Identity,
@@ -43,113 +44,122 @@ pub(crate) async fn serve(
     let closed = CancellationToken::new();
     let settings = &server_state.settings;
     let connection = Arc::new(Connection {
-        turns: Turns::new(settings),
-        listeners: Arc::new(Semaphore::new(settings.streams_of_session)),
-        out: Outgoing::new(channel, settings.unread, closed.clone()),
+        limiter: CallLimiter::new(settings),
+        listen_streams: Arc::new(Semaphore::new(settings.streams_of_session)),
+        outbound: OutboundQueue::new(channel, settings.unread, closed.clone()),
         session: OnceLock::new(),
         initialized: CancellationToken::new(),
         calls: InFlightRequests::new(closed.clone()),
         tasks: TaskTracker::new(),
         closed,
-        client_identity: ClientIdentity::staying(identity),
+        client: ClientIdentity::with_session(identity),
         server_state,
     });
     let reading = async {
         while let Some(text) = inbound.next().await {
-            let goes_on = match text {
-                Ok(text) => connection.clone().take(text).await,
-                Err(error) => connection.complain(None, &error).await,
+            let is_open = match text {
+                Ok(text) => connection.dispatch(text).await,
+                Err(error) => connection.send_unparsed_error(None, &error).await,
             };
-            if !goes_on {
+            if !is_open {
                 break;
             }
         }
     };
-    // While the server stops, calls under way may still need answers, so reading goes on.
-    let stopped = async {
+    // While the server drains, calls in flight may still need responses of the client, so reading
+    // goes on.
+    let drained = async {
         connection.server_state.stopping.cancelled().await;
-        connection.idle(connection.server_state.settings.drain).await;
+        connection.wait_idle(connection.server_state.settings.drain).await;
     };
     tokio::select! {
         () = reading => {}
-        () = stopped => {}
-        () = connection.out.gone() => {}
-        // Nothing goes on that was begun with a credential which is no longer good.
-        () = identity.over() => connection.closed.cancel(),
+        () = drained => {}
+        () = connection.outbound.closed() => {}
+        // No call outlives the credential that it was started with.
+        () = identity.revoked() => connection.closed.cancel(),
     }
-    connection.finish().await;
+    connection.close().await;
 }
 
-/// One connection and all that goes on in it.
+/// One connection and what runs on it.
 struct Connection {
     server_state: Arc<ServerState>,
-    client_identity: ClientIdentity,
-    out: Outgoing,
-    /// What a client with a handshake has agreed on.
+    client: ClientIdentity,
+    outbound: OutboundQueue,
+    /// The session of a legacy client, once it has sent `initialize`.
     session: OnceLock<Arc<Session>>,
-    /// Says that this client is ready to be spoken to.
+    /// Cancelled when the client has sent `notifications/initialized`.
     initialized: CancellationToken,
-    /// Requests that stand alone and are under way.
+    /// Stateless requests in flight. Those of the session are in the session.
     calls: Arc<InFlightRequests>,
-    turns: Turns,
-    listeners: Arc<Semaphore>,
+    limiter: CallLimiter,
+    listen_streams: Arc<Semaphore>,
     tasks: TaskTracker,
     closed: CancellationToken,
 }
 
 impl Connection {
-    /// Takes one message. Returns whether the connection goes on.
-    async fn take(self: Arc<Self>, text: Bytes) -> bool {
+    /// Dispatches one message. Returns whether the connection stays open.
+    async fn dispatch(self: &Arc<Self>, text: Bytes) -> bool {
         let bytes = text.len();
-        match receive(text, self.server_state.settings.message).await {
-            Ok(Received::Request(request)) => self.take_request(*request, bytes).await,
-            Ok(Received::Notification(notification)) => return self.hear(&notification),
-            Ok(Received::Response(response)) => {
+        match parse(text, self.server_state.settings.message).await {
+            Ok(ParsedMessage::Request(request)) => self.dispatch_request(*request, bytes).await,
+            Ok(ParsedMessage::Notification(notification)) => {
+                return self.handle_notification(&notification);
+            }
+            Ok(ParsedMessage::Response(response)) => {
                 if let Some(session) = self.session.get() {
-                    session.take(response);
+                    session.handle_response(response);
                 }
             }
-            Ok(Received::Batch(messages)) => return self.take_batch(messages, bytes).await,
-            Err(malformed) => return self.complain(malformed.id(), &malformed.to_error()).await,
+            Ok(ParsedMessage::Batch(batch)) => {
+                return session_requests::handle_batch(self, batch, bytes).await;
+            }
+            Err(malformed) => {
+                return self.send_unparsed_error(malformed.id(), &malformed.to_error()).await;
+            }
         }
         true
     }
 
-    async fn take_request(self: Arc<Self>, request: ParsedRequest, bytes: usize) {
+    async fn dispatch_request(self: &Arc<Self>, request: ParsedRequest, bytes: usize) {
         if self.server_state.stopping.is_cancelled() {
             let error = RpcError::new(code::SHUTTING_DOWN, "the server is stopping");
-            return self.send(jsonrpc::error(&request.id, &error).into_bytes()).await;
+            return self.send_error(&request.id, &error).await;
         }
         let eras = self.server_state.settings.eras;
         if eras != Eras::Legacy && request.is_stateless() {
-            return self.take_stateless(request, bytes).await;
+            return stateless_requests::handle(self, request, bytes).await;
         }
         match (self.session.get().cloned(), &request.method) {
-            (Some(session), _) => self.take_stateful(session, request, bytes).await,
-            (None, Method::Initialize) if eras != Eras::Modern => self.shake_hands(&request).await,
+            (Some(session), _) => session_requests::handle(self, session, request, bytes).await,
+            (None, Method::Initialize) if eras != Eras::Modern => {
+                session_requests::initialize(self, &request).await;
+            }
             (None, Method::Ping) if eras != Eras::Modern => {
-                let empty = gantry_protocol::RawJson::EMPTY_OBJECT;
-                self.send(jsonrpc::result(&request.id, &empty).into_bytes()).await;
+                self.send(jsonrpc::result(&request.id, &RawJson::EMPTY_OBJECT).into_bytes()).await;
             }
             (None, _) => {
-                let error = stranger(&self.server_state, &request);
-                self.send(jsonrpc::error(&request.id, &error).into_bytes()).await;
+                let error = era::not_initialized(&self.server_state, &request);
+                self.send_error(&request.id, &error).await;
             }
         }
     }
 
-    /// Takes a notification. Returns whether the connection goes on.
-    fn hear(&self, notification: &Notification) -> bool {
-        self.calls.hear(notification);
+    /// Handles a notification. Returns whether the connection stays open.
+    fn handle_notification(&self, notification: &Notification) -> bool {
+        self.calls.handle_notification(notification);
         if notification.method == Method::Initialized {
             self.initialized.cancel();
         }
-        let done = self.session.get().is_some_and(|session| session.hear(notification));
-        !done && notification.method != Method::Closed
+        let closes =
+            self.session.get().is_some_and(|session| session.handle_notification(notification));
+        !closes && notification.method != Method::Closed
     }
 
-    /// Says what is wrong with a message. The connection goes on.
-    async fn complain(&self, id: Option<&Id>, error: &RpcError) -> bool {
+    /// Sends the error for a message that is not a valid request. The connection stays open.
+    async fn send_unparsed_error(&self, id: Option<&Id>, error: &RpcError) -> bool {
         let null_id = self.session.get().is_some_and(|it| !it.revision.omits_unknown_id());
         let reply = match id {
             Some(id) => jsonrpc::error(id, error),
@@ -159,26 +169,31 @@ impl Connection {
         true
     }
 
-    async fn refuse(&self, id: &Id, error: &RpcError) {
+    /// The quota account of the client's principal.
+    fn account(&self) -> Arc<Account> {
+        self.server_state.quota.account(&self.client.identity.principal)
+    }
+
+    async fn send_error(&self, id: &Id, error: &RpcError) {
         self.send(jsonrpc::error(id, error).into_bytes()).await;
     }
 
     async fn send(&self, message: Bytes) {
         // A client that is gone needs no message; the connection ends by itself.
-        self.out.send(message).await;
+        self.outbound.send(message).await;
     }
 
-    /// Waits until no call is under way, for at most this long.
-    async fn idle(&self, write_timeout: Duration) {
-        let _ = tokio::time::timeout(write_timeout, self.turns.idle()).await;
+    /// Waits until no call is in flight, at most this long.
+    async fn wait_idle(&self, timeout: Duration) {
+        let _ = tokio::time::timeout(timeout, self.limiter.wait_idle()).await;
     }
 
-    /// Lets what is under way end if it does so soon, and ends everything else.
-    async fn finish(&self) {
+    /// Closes the connection: calls in flight may still end within `linger`, then all are cancelled.
+    async fn close(&self) {
         let linger = self.server_state.settings.linger;
         tokio::select! {
-            () = self.idle(linger) => {}
-            () = self.out.gone() => {}
+            () = self.wait_idle(linger) => {}
+            () = self.outbound.closed() => {}
             () = self.closed.cancelled() => {}
         }
         if let Some(session) = self.session.get() {
@@ -187,28 +202,10 @@ impl Connection {
         self.initialized.cancel();
         self.tasks.close();
         if self.server_state.stopping.is_cancelled() {
-            // Listeners say goodbye by themselves.
+            // Listen streams end with a message when the server stops.
             let _ = tokio::time::timeout(linger, self.tasks.wait()).await;
         }
         self.closed.cancel();
         self.tasks.wait().await;
     }
-}
-
-/// The error for a client that has neither introduced itself nor sent a request that stands alone.
-pub(crate) fn stranger(server_state: &ServerState, request: &ParsedRequest) -> RpcError {
-    match (server_state.settings.eras, &request.method) {
-        (Eras::Modern, Method::Initialize) => {
-            let version = request.params.get("protocolVersion").and_then(|it| it.to_text());
-            crate::era::unsupported(server_state, version.as_deref().unwrap_or_default())
-        }
-        (Eras::Legacy, Method::Discover) => RpcError::method_not_found(request.method.as_str()),
-        _ => RpcError::invalid_params(
-            "send `initialize` first, or give the request the `_meta` of a revision without handshake",
-        ),
-    }
-}
-
-pub(crate) fn in_use() -> RpcError {
-    RpcError::invalid_request("a request with this id is still under way; use another id")
 }

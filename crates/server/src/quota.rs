@@ -1,20 +1,18 @@
-//! How much of what all clients share each principal may hold: counters with a total and a share of
-//! it, given out as permits that give back what they hold when they are dropped.
+//! Quotas: how much of the shared resources each principal may hold. Each resource has a total and a
+//! share of it per principal; a permit releases what it holds when it is dropped, so that no error
+//! path can leak it.
 
 mod exceeded;
-mod watch;
-
-use exceeded::Bound;
-pub(crate) use exceeded::QuotaExceeded;
-pub(crate) use watch::WatchPermits;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use crate::quota::exceeded::Bound;
+pub(crate) use crate::quota::exceeded::QuotaExceeded;
 use crate::settings::Settings;
 
-/// What is counted.
+/// A resource with a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Resource {
     /// HTTP sessions in memory.
@@ -29,7 +27,7 @@ pub(crate) enum Resource {
     Tasks,
     /// Bytes of sessions, subscriptions, parked calls and running tasks.
     Held,
-    /// Bytes of events that are kept for clients that reconnect.
+    /// Bytes of events kept for clients that reconnect.
     Replay,
 }
 
@@ -42,14 +40,14 @@ type Counters = [AtomicUsize; RESOURCES];
 #[derive(Debug)]
 pub(crate) struct QuotaTable {
     totals: [usize; RESOURCES],
-    /// Limits of one principal beside its share.
+    /// Limits of one principal, beside its share.
     per_principal: [usize; RESOURCES],
     /// Percent of a total that one principal may hold.
     share: usize,
-    /// Whether there are several principals. A single one has nobody to leave room for.
+    /// Whether there may be several principals. A single one may hold everything.
     is_shared: AtomicBool,
     used: Counters,
-    /// Those that hold something. An account removes itself when nothing refers to it.
+    /// Accounts in use. An account removes itself when the last reference is dropped.
     accounts: Mutex<HashMap<Arc<str>, Weak<Account>>>,
 }
 
@@ -61,7 +59,7 @@ pub(crate) struct Account {
     used: Counters,
 }
 
-/// Some amount of a resource, given back when dropped.
+/// An amount of a resource, released when dropped.
 #[derive(Debug)]
 pub(crate) struct Permit {
     account: Arc<Account>,
@@ -88,7 +86,7 @@ impl QuotaTable {
         })
     }
 
-    /// From now on one principal may hold its share only, since there may be others.
+    /// Limits each principal to its share from now on, since there may be others.
     pub(crate) fn share_among_principals(&self) {
         self.is_shared.store(true, Ordering::Relaxed);
     }
@@ -110,10 +108,10 @@ impl QuotaTable {
         self.used[resource as usize].load(Ordering::Relaxed)
     }
 
-    /// What one principal may hold of a total.
+    /// The share of a total that one principal may hold.
     pub(crate) fn share_of(&self, total: usize) -> usize {
         match self.is_shared.load(Ordering::Relaxed) {
-            // Whoever may come in at all may hold one.
+            // Every authenticated client may hold one.
             true => (total / 100 * self.share + total % 100 * self.share / 100).max(1),
             false => total,
         }
@@ -124,7 +122,7 @@ impl QuotaTable {
         self.share_of(self.totals[index]).min(self.per_principal[index])
     }
 
-    /// Which of the limits is the one that a principal reaches first.
+    /// The limit that a principal reaches first.
     fn bound(&self, resource: Resource) -> Bound {
         let (index, percent) = (resource as usize, self.share);
         let (total, cap) = (self.totals[index], self.per_principal[index]);
@@ -141,9 +139,8 @@ impl QuotaTable {
 }
 
 impl Account {
-    /// Takes some of a resource, unless that would be more than there is or than this principal's
-    /// share.
-    pub(crate) fn take(
+    /// Acquires an amount of a resource, within the total and this principal's share.
+    pub(crate) fn acquire(
         self: &Arc<Self>,
         resource: Resource,
         amount: usize,
@@ -153,7 +150,7 @@ impl Account {
         Ok(permit)
     }
 
-    /// Whether so much more would be too much.
+    /// Whether `more` would exceed a limit.
     pub(crate) fn exceeds(&self, resource: Resource, more: usize) -> bool {
         let (index, table) = (resource as usize, &self.table);
         let sum = |used: &Counters| used[index].load(Ordering::Relaxed).saturating_add(more);
@@ -161,13 +158,13 @@ impl Account {
             || sum(&table.used) > table.totals[index]
     }
 
-    /// Counts what must be taken in any case.
+    /// Counts an amount that is held in any case, even beyond a limit.
     pub(crate) fn charge(&self, resource: Resource, amount: usize) {
         self.used[resource as usize].fetch_add(amount, Ordering::Relaxed);
         self.table.used[resource as usize].fetch_add(amount, Ordering::Relaxed);
     }
 
-    /// Gives back what was charged.
+    /// Releases what was charged.
     pub(crate) fn refund(&self, resource: Resource, amount: usize) {
         self.used[resource as usize].fetch_sub(amount, Ordering::Relaxed);
         self.table.used[resource as usize].fetch_sub(amount, Ordering::Relaxed);
@@ -190,7 +187,7 @@ impl Account {
 impl Drop for Account {
     fn drop(&mut self) {
         let mut accounts = self.table.accounts();
-        // Another account of this principal may have been opened meanwhile.
+        // Another account of this principal may have been created meanwhile.
         if accounts.get(&self.principal).is_some_and(|account| account.strong_count() == 0) {
             accounts.remove(&self.principal);
         }
@@ -198,19 +195,19 @@ impl Drop for Account {
 }
 
 impl Permit {
-    /// Takes more.
+    /// Acquires more.
     pub(crate) fn grow(&mut self, more: usize) -> Result<(), QuotaExceeded> {
         self.account.try_charge(self.resource, more)?;
         self.amount += more;
         Ok(())
     }
 
-    /// Takes over what another permit of the same resource and account holds.
+    /// Moves the amount of another permit of the same resource and account to this one.
     fn absorb(&mut self, other: &mut Self) {
         self.amount += std::mem::take(&mut other.amount);
     }
 
-    /// Gives some back.
+    /// Releases a part.
     pub(crate) fn shrink(&mut self, less: usize) {
         let less = less.min(self.amount);
         self.amount -= less;
@@ -224,10 +221,44 @@ impl Drop for Permit {
     }
 }
 
-/// Adds in one step, unless the sum would be beyond the limit.
+/// Adds atomically, unless the sum would exceed the limit.
 fn add_within(counter: &AtomicUsize, amount: usize, limit: usize) -> bool {
     let add = |used: usize| used.checked_add(amount).filter(|sum| *sum <= limit);
     counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
+}
+
+/// The quota of the resource subscriptions of one session or stream: their number, and the bytes of
+/// their URIs.
+#[derive(Debug)]
+pub(crate) struct SubscriptionPermits {
+    number: Permit,
+    bytes: Permit,
+}
+
+impl SubscriptionPermits {
+    /// Adds one.
+    pub(crate) fn add(
+        permits: &mut Option<Self>,
+        account: &Arc<Account>,
+        uri: &str,
+    ) -> Result<(), QuotaExceeded> {
+        let mut number = account.acquire(Resource::Watched, 1)?;
+        let mut bytes = account.acquire(Resource::Held, uri.len())?;
+        match permits {
+            Some(permits) => {
+                permits.number.absorb(&mut number);
+                permits.bytes.absorb(&mut bytes);
+            }
+            None => *permits = Some(Self { number, bytes }),
+        }
+        Ok(())
+    }
+
+    /// Removes one.
+    pub(crate) fn remove(&mut self, uri: &str) {
+        self.number.shrink(1);
+        self.bytes.shrink(uri.len());
+    }
 }
 
 #[cfg(test)]

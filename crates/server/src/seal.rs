@@ -1,4 +1,4 @@
-//! Sealed text: what a client keeps for us and can neither read nor change.
+//! Sealed text (XChaCha20-Poly1305): state that a client keeps and can neither read nor change.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -6,14 +6,14 @@ use chacha20poly1305::aead::{Aead, KeyInit, Payload};
 use chacha20poly1305::{Key, XChaCha20Poly1305, XNonce};
 use rand::Rng;
 
-/// Seals and opens with one key, for one face.
+/// Seals and opens with one key, for one endpoint.
 pub(crate) struct Seal {
     cipher: XChaCha20Poly1305,
-    /// What was sealed at one face does not open at another.
+    /// Part of the associated data: what was sealed at one virtual server does not open at another.
     virtual_server: Vec<u8>,
 }
 
-/// What a sealed text is for. One made for another purpose does not open.
+/// The purpose of a sealed text, part of the associated data: text for another one does not open.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Purpose {
     Session,
@@ -32,18 +32,18 @@ impl Purpose {
 const NONCE: usize = 24;
 
 impl Seal {
-    /// Seals with this key, or with a random one.
+    /// A seal with this key, or with a random one.
     pub(crate) fn new(key: Option<[u8; 32]>) -> Self {
         let key = key.unwrap_or_else(random);
         Self { cipher: XChaCha20Poly1305::new(&Key::from(key)), virtual_server: Vec::new() }
     }
 
-    /// The same key for the face of that name.
+    /// A seal with the same key for a virtual server.
     pub(crate) fn for_virtual_server(&self, name: &str) -> Self {
         Self { cipher: self.cipher.clone(), virtual_server: [b" at ", name.as_bytes()].concat() }
     }
 
-    /// Seals a text into characters that may stand in a header.
+    /// Seals a text. The result is valid as a header value.
     pub(crate) fn seal(&self, purpose: Purpose, text: &[u8]) -> Option<String> {
         let nonce: [u8; NONCE] = random();
         let label = self.label(purpose);
@@ -66,14 +66,14 @@ impl Seal {
     }
 }
 
-/// Random bytes from the operating system's generator.
+/// Random bytes of a cryptographic generator.
 pub(crate) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     rand::rng().fill_bytes(&mut bytes);
     bytes
 }
 
-/// Sixteen random bytes as text.
+/// A random id of sixteen bytes, as text.
 pub(crate) fn random_name() -> String {
     URL_SAFE_NO_PAD.encode(random::<16>())
 }

@@ -1,11 +1,10 @@
-//! What all doors share: the gateway behind them, the seals, the waiting calls, the end of it all.
-
-mod virtual_servers;
+//! State shared by all transports of one server: the gateway behind it, sessions, parked calls, tasks,
+//! quotas, and shutdown.
 
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
-use gantry_gateway::{Gateway, Subscription};
+use gantry_gateway::{Event, Gateway, Subscription};
 use gantry_protocol::RawJson;
 use gantry_protocol::json::ObjectWriter;
 use gantry_protocol::meta::key;
@@ -13,71 +12,70 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::authenticator::{Authenticator, Identity, NoAuthentication};
-use crate::credentials::Credentials;
-use crate::era::{Parking, Sessions, TaskTable};
-use crate::http::AllowedHosts;
-use crate::http::handler::Mounts;
+use crate::http::mount::Mounts;
+use crate::http::origin_check::AllowedHosts;
 use crate::quota::{Permit, QuotaExceeded, QuotaTable, Resource};
+use crate::revocation::RevocationWatcher;
 use crate::seal::Seal;
+use crate::session::session_table::SessionTable;
 use crate::settings::Settings;
-use crate::task_log::TaskLog;
-use virtual_servers::VirtualServers;
+use crate::stateless::parked_calls::ParkedCalls;
+use crate::tasks::TaskTable;
+use crate::tasks::task_log::TaskLog;
+use crate::virtual_servers::VirtualServers;
 
-/// What all doors share.
+/// State shared by all transports of one server.
 #[derive(Debug)]
 pub struct ServerState {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) settings: Settings,
     pub(crate) seal: Seal,
-    pub(crate) parking: Arc<Parking>,
-    pub(crate) sessions: Arc<Sessions>,
-    /// What each principal holds.
+    pub(crate) parked_calls: Arc<ParkedCalls>,
+    pub(crate) sessions: Arc<SessionTable>,
     pub(crate) quota: Arc<QuotaTable>,
-    pub(crate) credentials: Arc<Credentials>,
-    /// The name of the face that this is; none for the main one.
+    pub(crate) revocation: Arc<RevocationWatcher>,
+    /// The name of this virtual server; none for the main endpoint.
     pub(crate) virtual_server: Option<Arc<str>>,
-    virtual_servers: VirtualServers,
+    pub(crate) virtual_servers: VirtualServers,
     pub(crate) task_table: Arc<TaskTable>,
-    /// Says that the server stops: no new work, streams end.
+    /// Cancelled when the server stops: no new requests, streams end.
     pub(crate) stopping: CancellationToken,
-    /// Every task that may outlive the connection that started it.
+    /// Every spawned task that may outlive the connection that started it.
     pub(crate) tasks: TaskTracker,
-    /// The `_meta` that signs a result.
+    /// The `_meta` with the server info, for results.
     pub(crate) signature: RawJson,
-    /// The names of this server and of its friends.
-    names: Arc<ArcSwap<AllowedHosts>>,
-    /// What others serve behind the HTTP door.
+    allowed_hosts: Arc<ArcSwap<AllowedHosts>>,
+    /// Handlers mounted on the HTTP server.
     pub(crate) mounts: Mounts,
-    /// The one who uses this machine.
+    /// The local user: stdio, the control socket, and HTTP without authentication.
     pub(crate) local: Identity,
-    /// Who tells who is at the HTTP doors.
     authenticator: OnceLock<Arc<dyn Authenticator>>,
 }
 
 impl ServerState {
-    /// Puts doors before a gateway.
+    /// A server of a gateway.
     pub fn new(gateway: Arc<Gateway>, settings: Settings) -> Arc<Self> {
         Self::with_mounts(gateway, settings, Mounts::default())
     }
 
-    /// Puts doors before a gateway, and others' pages behind the HTTP one.
+    /// A server of a gateway, with HTTP handlers mounted beside the MCP endpoint.
     pub fn with_mounts(gateway: Arc<Gateway>, settings: Settings, mounts: Mounts) -> Arc<Self> {
         let (quota, stopping) = (QuotaTable::new(&settings), CancellationToken::new());
         Arc::new(Self {
             signature: signature(&gateway),
-            names: Arc::new(ArcSwap::from_pointee(AllowedHosts {
+            allowed_hosts: Arc::new(ArcSwap::from_pointee(AllowedHosts {
                 hosts: settings.allowed_hosts.clone(),
                 origins: settings.allowed_origins.clone(),
             })),
             mounts,
             gateway,
             seal: Seal::new(settings.key),
-            parking: Arc::default(),
-            sessions: Arc::new(Sessions::new(quota.clone())),
+            parked_calls: Arc::default(),
+            sessions: Arc::new(SessionTable::new(quota.clone())),
             virtual_server: None,
             virtual_servers: VirtualServers::default(),
             task_table: Arc::new(TaskTable::new(&settings, quota.clone())),
-            credentials: Arc::new(Credentials::new(stopping.clone())),
+            revocation: Arc::new(RevocationWatcher::new(stopping.clone())),
             quota,
             stopping,
             tasks: TaskTracker::new(),
@@ -87,14 +85,14 @@ impl ServerState {
         })
     }
 
-    /// Sets where tasks are written down; they last until the program ends otherwise. To be called
-    /// before a door opens: only the first word counts.
-    pub fn keep_tasks(&self, log: Arc<dyn TaskLog>) {
+    /// Sets the task log. Without one, ended tasks are kept in memory. To be called before a server
+    /// listens: only the first call has an effect.
+    pub fn set_task_log(&self, log: Arc<dyn TaskLog>) {
         self.task_table.set_log(log);
     }
 
-    /// Sets who tells who is at the HTTP doors; without one everyone is the local user. To be
-    /// called before a door opens: only the first word counts.
+    /// Sets the authenticator for HTTP requests. Without one, every client is the local user. To be
+    /// called before a server listens: only the first call has an effect.
     pub fn set_authenticator(&self, authenticator: Arc<dyn Authenticator>) {
         if authenticator.requires_credentials() {
             self.quota.share_among_principals();
@@ -106,27 +104,26 @@ impl ServerState {
         &**self.authenticator.get_or_init(|| Arc::new(NoAuthentication(self.local.clone())))
     }
 
-    /// Puts other names in the place of those of the settings, from the next request on.
-    pub fn set_names(&self, names: AllowedHosts) {
-        self.names.store(Arc::new(names));
+    /// Replaces the allowed hosts and origins of the settings, from the next request on.
+    pub fn set_allowed_hosts(&self, allowed_hosts: AllowedHosts) {
+        self.allowed_hosts.store(Arc::new(allowed_hosts));
     }
 
-    pub(crate) fn names(&self) -> Arc<AllowedHosts> {
-        self.names.load_full()
+    pub(crate) fn allowed_hosts(&self) -> Arc<AllowedHosts> {
+        self.allowed_hosts.load_full()
     }
 
-    /// Begins to stop: no new work is taken, streams end, calls under way may finish.
+    /// Begins graceful shutdown: no new requests, streams end, calls in flight may finish.
     pub fn stop(&self) {
         self.stopping.cancel();
     }
 
-    /// Waits until it begins to stop.
+    /// Waits until shutdown begins.
     pub async fn stopped(&self) {
         self.stopping.cancelled().await;
     }
 
-    /// Waits until `others` and everything under way here have ended, but no longer than the
-    /// settings allow.
+    /// Waits until `others` and everything in flight here have ended, at most for the drain time.
     pub async fn drained(&self, others: impl Future<Output = ()>) {
         self.tasks.close();
         let ended = async {
@@ -135,33 +132,79 @@ impl ServerState {
         };
         let limit = self.settings.drain;
         if tokio::time::timeout(limit, ended).await.is_err() {
-            tracing::warn!("stopping with work still under way: the drain time is over");
+            tracing::warn!("drain timeout: stopping with calls in flight");
         }
     }
 
-    /// The gateway behind the doors.
+    /// The gateway behind this server.
     pub fn gateway(&self) -> &Arc<Gateway> {
         &self.gateway
     }
 
-    /// Takes a permit for an open stream of a principal.
+    /// Acquires a permit for an open event stream of a principal.
     pub(crate) fn open_stream(&self, principal: &Arc<str>) -> Result<Permit, QuotaExceeded> {
-        self.quota.account(principal).take(Resource::Streams, 1)
+        self.quota.account(principal).acquire(Resource::Streams, 1)
     }
 
-    /// Open streams now.
-    pub(crate) fn streams(&self) -> usize {
+    /// The number of open event streams.
+    pub(crate) fn open_streams(&self) -> usize {
         self.quota.used(Resource::Streams)
     }
 
-    /// Forgets what has waited too long. Called now and then by whoever runs the doors.
+    /// Removes what has expired. Called from time to time by the HTTP listener.
     pub(crate) fn sweep(&self) {
-        self.parking.sweep();
+        self.parked_calls.sweep();
         self.sessions.sweep(self);
+    }
+
+    /// Opens a virtual server at `/mcp/NAME`. An open one of that name is closed first.
+    pub fn open_virtual_server(&self, name: &str, gateway: Arc<Gateway>) {
+        self.close_virtual_server(name);
+        self.virtual_servers.insert(name, &Arc::new(self.virtual_server(name, gateway)));
+    }
+
+    /// Closes a virtual server: its sessions and streams end, and its parked calls are dropped.
+    /// Returns whether there was one.
+    pub fn close_virtual_server(&self, name: &str) -> bool {
+        let Some(virtual_server) = self.virtual_servers.find(name) else { return false };
+        self.virtual_servers.remove(name);
+        virtual_server.stopping.cancel();
+        self.sessions.end_virtual_server(name);
+        self.parked_calls.end_virtual_server(name);
+        true
+    }
+
+    /// The names of the open virtual servers, sorted.
+    pub fn virtual_servers(&self) -> Vec<String> {
+        self.virtual_servers.names()
+    }
+
+    /// The state of a virtual server, which shares everything that is counted.
+    fn virtual_server(&self, name: &str, gateway: Arc<Gateway>) -> Self {
+        Self {
+            signature: signature(&gateway),
+            gateway,
+            seal: self.seal.for_virtual_server(name),
+            virtual_server: Some(name.into()),
+            virtual_servers: VirtualServers::default(),
+            stopping: self.stopping.child_token(),
+            allowed_hosts: self.allowed_hosts.clone(),
+            mounts: Mounts::default(),
+            settings: self.settings.clone(),
+            parked_calls: self.parked_calls.clone(),
+            sessions: self.sessions.clone(),
+            quota: self.quota.clone(),
+            revocation: self.revocation.clone(),
+            task_table: self.task_table.clone(),
+            tasks: self.tasks.clone(),
+            local: self.local.clone(),
+            // Requests are authenticated before they are routed here.
+            authenticator: OnceLock::new(),
+        }
     }
 }
 
-/// The `_meta` that signs what this gateway answers.
+/// The `_meta` with the server info.
 fn signature(gateway: &Gateway) -> RawJson {
     ObjectWriter::new().raw(key::SERVER_INFO, &gateway.identity().info).finish()
 }
@@ -170,7 +213,7 @@ fn signature(gateway: &Gateway) -> RawJson {
 pub(crate) async fn next_event(
     server_state: &ServerState,
     subscription: &mut Subscription,
-) -> Option<gantry_gateway::Event> {
+) -> Option<Event> {
     tokio::select! {
         () = server_state.stopping.cancelled() => None,
         event = subscription.next() => event,

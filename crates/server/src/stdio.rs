@@ -1,7 +1,7 @@
-//! The stdio door: one client on standard input and output, one message a line.
+//! The stdio transport: one client on standard input and output, one message per line.
 //!
-//! Both streams get a thread of their own. A read of standard input cannot be given up, and a
-//! runtime that waited for it could not end.
+//! Both streams have a thread of their own: a read of standard input cannot be cancelled, and a
+//! runtime that waits for it cannot shut down.
 
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -12,21 +12,22 @@ use gantry_protocol::RpcError;
 use gantry_transport::lines::{LineDecoder, LineTooLong, to_line};
 use tokio::sync::{mpsc, oneshot};
 
-use crate::duplex::{self, Inbound};
+use crate::duplex;
+use crate::duplex::Inbound;
 use crate::server_state::ServerState;
 
 type Line = Result<Bytes, LineTooLong>;
 
-/// Messages that may wait on either side.
-const WAITING: usize = 64;
-/// How much is read at once.
+/// Messages queued in either direction.
+const QUEUE_LENGTH: usize = 64;
+/// Bytes per read.
 const CHUNK: usize = 64 * 1024;
 
-/// Serves one client on standard input and output until it is done.
+/// Serves one client on standard input and output until it closes them.
 pub async fn serve_stdio(server_state: Arc<ServerState>) -> std::io::Result<()> {
     let limit = server_state.settings.message.size;
-    let (lines, inbound) = mpsc::channel(WAITING);
-    let (out, messages) = mpsc::channel(WAITING);
+    let (lines, inbound) = mpsc::channel(QUEUE_LENGTH);
+    let (out, messages) = mpsc::channel(QUEUE_LENGTH);
     let (written, all_written) = oneshot::channel();
     thread::Builder::new().name("gantry-stdin".to_owned()).spawn(move || {
         read(std::io::stdin().lock(), limit, &lines);
@@ -36,7 +37,7 @@ pub async fn serve_stdio(server_state: Arc<ServerState>) -> std::io::Result<()> 
     })?;
     let (local, linger) = (server_state.local.clone(), server_state.settings.linger);
     duplex::serve(server_state, &local, Lines(inbound), out).await;
-    // A client that reads nothing must not keep the program from ending.
+    // A client that does not read must not keep the program from ending.
     let written = tokio::time::timeout(linger, all_written).await;
     written.map_or(Ok(()), |written| written.unwrap_or(Ok(())))
 }
@@ -50,7 +51,7 @@ impl Inbound for Lines {
     }
 }
 
-/// Reads lines until the input ends or nobody takes them.
+/// Reads lines until the input ends or the connection is closed.
 fn read(mut input: impl Read, limit: usize, lines: &mpsc::Sender<Line>) {
     let mut decoder = LineDecoder::new(limit);
     let mut chunk = vec![0; CHUNK];
@@ -65,7 +66,7 @@ fn read(mut input: impl Read, limit: usize, lines: &mpsc::Sender<Line>) {
             Ok(length) => decoder.feed(&chunk[..length]),
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) => {
-                tracing::warn!(%error, "standard input failed");
+                tracing::warn!(%error, "cannot read standard input");
                 break;
             }
         }
@@ -75,7 +76,7 @@ fn read(mut input: impl Read, limit: usize, lines: &mpsc::Sender<Line>) {
     }
 }
 
-/// Writes messages as they come, and flushes when there is none to follow at once.
+/// Writes messages as they come, and flushes when the queue is empty.
 fn write(mut messages: mpsc::Receiver<Bytes>, mut output: impl Write) -> std::io::Result<()> {
     while let Some(message) = messages.blocking_recv() {
         output.write_all(&to_line(&message))?;

@@ -31,7 +31,7 @@ async fn connections_have_as_many_threads_as_are_given() {
         assert_eq!(get(address, "GET", "/healthz").await.0, 200);
         let is_worker = |task: &DirEntry| {
             let name = fs::read_to_string(task.path().join("comm"));
-            name.is_ok_and(|name| name.starts_with("gantry-desk-"))
+            name.is_ok_and(|name| name.starts_with("gantry-worker-"))
         };
         let workers = || {
             let tasks = fs::read_dir(format!("/proc/{}/task", program.id())).expect("it runs");

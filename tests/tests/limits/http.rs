@@ -192,11 +192,11 @@ pub(crate) async fn threads() {
                 Ok::<_, Failure>(name)
             });
         test_server.server.handlers().add_tool(tool).expect("the name is free");
-        // The first place is the runtime itself.
+        // The first connection is assigned to the main runtime.
         let _first = TcpStream::connect(test_server.address).await.expect("it listens");
         let answer = call("thread", json!({})).ask(test_server.address).await;
         let name = answer["result"]["content"][0]["text"].as_str().expect("a text");
-        assert_eq!(name.starts_with("gantry-desk-"), has_own, "{threads} threads: {name}");
+        assert_eq!(name.starts_with("gantry-worker-"), has_own, "{threads} threads: {name}");
         test_server.close().await;
     }
 }

@@ -94,7 +94,7 @@ fn every_setting_of_the_doors_has_a_test() {
         ("connections", http::connections),
         ("connections_of_peer", http::connections_of_peer),
         ("connections_unauthenticated", http::connections_unauthenticated),
-        // A process has one limit of open files: `http/slots.rs`, and `tests/http/connections.rs`.
+        // A process has one limit of open files: `http/connection_limits.rs`, and `tests/http/connections.rs`.
         ("descriptor_reserve", INSIDE),
         ("receiving", http::receiving),
         ("receiving_of_principal", http::receiving_of_principal),

@@ -233,5 +233,5 @@ async fn nothing_waits_longer_than_a_call_may_take() {
     let refused = client.receive().await;
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(2), &json!(-32010)));
     let told = refused["error"]["message"].as_str().expect("text");
-    assert!(told.contains("waited 50ms for its turn: 1 calls are running"), "{told}");
+    assert!(told.contains("queued for 50ms without running: 1 calls are running"), "{told}");
 }

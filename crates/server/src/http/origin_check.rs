@@ -1,4 +1,5 @@
-//! Who may come in at all: the Host and Origin checks that keep other websites out.
+//! Protection against DNS rebinding and cross-site requests: the checks of the Host and Origin
+//! headers against the allowed ones, and CORS headers for browsers.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,64 +10,61 @@ use http::header::{
 };
 use http::{HeaderValue, StatusCode};
 
-use super::allowed_hosts::AllowedHosts;
-use super::answer::{self, Answer};
-use super::body::Body;
-use super::refusals::RefusalLog;
-use crate::headers::{Headers, text};
+use crate::http::response::{Body, HttpResponse};
+use crate::http::{RejectionLog, response};
+use crate::request_headers::{Headers, text};
 
-/// Lets a request pass if it names this machine and comes from no foreign website. Gives the
-/// origin that a browser needs to see named in the answer.
-pub(crate) fn check(
-    names: &AllowedHosts,
+/// Checks that Host and Origin are those of this machine or allowed ones. Returns the Origin, for CORS.
+pub(super) fn check(
+    allowed: &AllowedHosts,
     local: SocketAddr,
     headers: &Headers,
-    log: &RefusalLog,
-) -> Result<Option<HeaderValue>, Box<Answer>> {
+    log: &RejectionLog,
+) -> Result<Option<HeaderValue>, Box<HttpResponse>> {
     let host = headers.get("host").unwrap_or_default();
-    if !is_ours(names, local, host) {
-        return Err(Box::new(refuse("Host", host, "allowedHosts", log)));
+    if !is_allowed(allowed, local, host) {
+        return Err(Box::new(reject("Host", host, "allowedHosts", log)));
     }
     let Some(origin) = headers.all("origin").next() else {
         return Ok(None);
     };
     let name = text(origin).unwrap_or_default();
     let authority = name.split_once("://").map_or("", |(_, authority)| authority);
-    if names.has_origin(name) || is_ours(names, local, authority) {
+    if allowed.has_origin(name) || is_allowed(allowed, local, authority) {
         return Ok(HeaderValue::from_bytes(origin).ok());
     }
-    Err(Box::new(refuse("Origin", name, "allowedOrigins", log)))
+    Err(Box::new(reject("Origin", name, "allowedOrigins", log)))
 }
 
-/// Answers a browser that asks before it sends.
-pub(crate) fn preflight(origin: Option<HeaderValue>) -> Answer {
-    let said = HeaderValue::from_static;
-    let answer = Answer::new(StatusCode::NO_CONTENT, Body::empty())
-        .with(ACCESS_CONTROL_ALLOW_METHODS, said("GET, POST, DELETE, OPTIONS"))
-        .with(ACCESS_CONTROL_ALLOW_HEADERS, said("*, Authorization"))
-        .with(ACCESS_CONTROL_MAX_AGE, said("600"));
-    mark(answer, origin)
+/// The response to a CORS preflight request.
+pub(super) fn preflight(origin: Option<HeaderValue>) -> HttpResponse {
+    let value = HeaderValue::from_static;
+    let response = HttpResponse::new(StatusCode::NO_CONTENT, Body::empty())
+        .with(ACCESS_CONTROL_ALLOW_METHODS, value("GET, POST, DELETE, OPTIONS"))
+        .with(ACCESS_CONTROL_ALLOW_HEADERS, value("*, Authorization"))
+        .with(ACCESS_CONTROL_MAX_AGE, value("600"));
+    add_cors(response, origin)
 }
 
-/// Lets the browser give the answer to the page that asked.
-pub(crate) fn mark(answer: Answer, origin: Option<HeaderValue>) -> Answer {
-    let Some(origin) = origin else { return answer };
+/// Adds the CORS headers that let a browser give the response to its page.
+pub(super) fn add_cors(response: HttpResponse, origin: Option<HeaderValue>) -> HttpResponse {
+    let Some(origin) = origin else { return response };
     let exposed = "Mcp-Session-Id, MCP-Protocol-Version, Gantry-Contract";
-    answer
+    response
         .with(ACCESS_CONTROL_ALLOW_ORIGIN, origin)
         .with(VARY, HeaderValue::from_static("Origin"))
         .with(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(exposed))
 }
 
-/// Whether an authority (`name` or `name:port`) means this machine.
-fn is_ours(names: &AllowedHosts, local: SocketAddr, authority: &str) -> bool {
+/// Whether an authority (`name` or `name:port`) is this machine or an allowed host.
+fn is_allowed(allowed: &AllowedHosts, local: SocketAddr, authority: &str) -> bool {
     let Some(name) = host_name(authority) else { return false };
     name.eq_ignore_ascii_case("localhost")
         || name.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip == local.ip())
-        || names.has_host(authority, name)
+        || allowed.has_host(authority, name)
 }
 
-/// The name in an authority, without port and brackets; none when that is not all there is.
+/// The name in an authority, without port and brackets; none if there is anything else.
 fn host_name(authority: &str) -> Option<&str> {
     let (name, rest) = match authority.strip_prefix('[') {
         Some(rest) => rest.split_once(']')?,
@@ -76,11 +74,34 @@ fn host_name(authority: &str) -> Option<&str> {
     port.bytes().all(|byte| byte.is_ascii_digit()).then_some(name)
 }
 
-fn refuse(header: &str, value: &str, setting: &str, log: &RefusalLog) -> Answer {
+fn reject(header: &str, value: &str, setting: &str, log: &RejectionLog) -> HttpResponse {
     let shown: String = value.chars().take(100).collect();
     log.header(header, &shown);
     let text = format!(
         "the {header} `{shown}` is not one of this server's; add it to `{setting}` if it should be"
     );
-    answer::error(StatusCode::FORBIDDEN, &RpcError::invalid_request(text))
+    response::error(StatusCode::FORBIDDEN, &RpcError::invalid_request(text))
+}
+
+/// The Host and Origin values that are allowed beside those of this machine. They can change while the
+/// server runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AllowedHosts {
+    /// Hosts, as `name` for every port or `name:port`.
+    pub hosts: Vec<String>,
+    /// Origins, as browsers write them.
+    pub origins: Vec<String>,
+}
+
+impl AllowedHosts {
+    /// Whether an authority or its name is an allowed host. Hosts are compared without case.
+    fn has_host(&self, authority: &str, name: &str) -> bool {
+        let is_it =
+            |host: &String| host.eq_ignore_ascii_case(authority) || host.eq_ignore_ascii_case(name);
+        self.hosts.iter().any(is_it)
+    }
+
+    fn has_origin(&self, origin: &str) -> bool {
+        self.origins.iter().any(|it| it == origin)
+    }
 }

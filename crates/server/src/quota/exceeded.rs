@@ -1,13 +1,13 @@
-//! What is said when a quota is used up: which limit, which setting, and what to do.
+//! The error for an exceeded quota: which limit, which setting, and what to do.
 
 use std::fmt;
 
 use gantry_gateway::{CallError, ErrorKind};
 use gantry_protocol::{RpcError, code};
 
-use super::Resource;
+use crate::quota::Resource;
 
-/// A quota is used up.
+/// A quota is exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QuotaExceeded {
     pub(super) resource: Resource,
@@ -28,7 +28,7 @@ pub(super) enum Bound {
 }
 
 impl QuotaExceeded {
-    /// Whether it is the limit of one principal, who can make room by itself.
+    /// Whether it is the limit of one principal, which can release something itself.
     pub(crate) fn is_of_principal(&self) -> bool {
         self.bound != Bound::Total
     }

@@ -1,6 +1,6 @@
 //! Totals, shares, and permits that give back what they hold.
 
-use super::*;
+use crate::quota::*;
 
 fn table(settings: &Settings) -> Arc<QuotaTable> {
     let table = QuotaTable::new(settings);
@@ -16,7 +16,7 @@ fn account(table: &Arc<QuotaTable>, principal: &str) -> Arc<Account> {
 fn exhaust(account: &Arc<Account>, resource: Resource) -> (Vec<Permit>, QuotaExceeded) {
     let mut permits = Vec::new();
     loop {
-        match account.take(resource, 1) {
+        match account.acquire(resource, 1) {
             Ok(permit) => permits.push(permit),
             Err(exceeded) => return (permits, exceeded),
         }
@@ -59,10 +59,11 @@ fn what_is_dropped_is_given_back() {
     let ada = account(&table, "ada");
     let (permits, exceeded) = exhaust(&ada, Resource::Sessions);
     assert!(exceeded.is_of_principal(), "{exceeded}");
-    let other = account(&table, "bob").take(Resource::Sessions, 1).expect("others have their own");
+    let other =
+        account(&table, "bob").acquire(Resource::Sessions, 1).expect("others have their own");
     drop(permits);
     assert_eq!(table.used(Resource::Sessions), 1);
-    let mut held = ada.take(Resource::Held, 60).expect("there is room");
+    let mut held = ada.acquire(Resource::Held, 60).expect("there is room");
     assert!(held.grow(41).is_err(), "a failed attempt takes nothing");
     held.grow(40).expect("there is room");
     held.shrink(90);

@@ -1,6 +1,6 @@
 //! Sealed texts open for their purpose, with their key, unchanged, and not otherwise.
 
-use super::{Purpose, Seal};
+use crate::seal::{Purpose, Seal};
 
 #[test]
 fn only_the_same_text_opens() {

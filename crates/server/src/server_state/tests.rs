@@ -11,8 +11,8 @@ use gantry_gateway::{
 use gantry_protocol::RawJson;
 use tokio::sync::watch;
 
-use super::ServerState;
-use crate::memory::Link;
+use crate::in_process::Link;
+use crate::server_state::ServerState;
 use crate::settings::Settings;
 
 /// A provider of one resource that keeps what it heard last.
