@@ -140,7 +140,7 @@ fn every_setting_of_the_doors_has_a_test() {
         ("head_rate", http::head_rate),
         ("body_rate", http::body_rate),
         ("unread", doors::unread),
-        // `server/src/http/write_timeout.rs` and `answer.rs`
+        // `server/src/http/client_stream.rs` and `response.rs`
         ("read_rate", INSIDE),
         ("sending", INSIDE),
         ("sending_of_principal", INSIDE),
