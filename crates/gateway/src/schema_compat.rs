@@ -57,8 +57,8 @@ pub struct DefinitionChange {
 /// promises nothing yet, so it suffices as it is.
 ///
 /// ```
-/// use gantry_gateway::{Class, Version, demanded};
-/// assert_eq!(demanded(&Version::new(1, 4, 2), Class::Minor), Version::new(1, 5, 0));
+/// use gantry_gateway::{ChangeClass, Version, demanded};
+/// assert_eq!(demanded(&Version::new(1, 4, 2), ChangeClass::Minor), Version::new(1, 5, 0));
 /// ```
 pub fn demanded(old: &Version, class: ChangeClass) -> Version {
     if old.is_pre_release() {

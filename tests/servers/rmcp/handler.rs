@@ -150,10 +150,10 @@ impl ServerHandler for Peer {
             // What the client did not ask for is refused by the sink; that is its filter.
             match change {
                 Ok(DefinitionChange::Touched) => {
-                    drop(context.sink().notify_resource_updated(NOTE).await)
+                    drop(context.sink().notify_resource_updated(NOTE).await);
                 }
                 Ok(DefinitionChange::Grown) => {
-                    drop(context.sink().notify_tool_list_changed().await)
+                    drop(context.sink().notify_tool_list_changed().await);
                 }
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return Ok(()),

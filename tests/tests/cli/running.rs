@@ -12,7 +12,7 @@ use crate::bench::{Bench, Run};
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 
 /// A page that answers so many requests, one after the other, and gives what they were.
-fn server(
+fn serve_requests(
     count: usize,
     mut answer: impl FnMut(&str) -> (u16, Value) + Send + 'static,
 ) -> (String, JoinHandle<Vec<String>>) {
@@ -71,7 +71,7 @@ fn what_the_gateway_tells_is_shown() {
         (&["status", "a b"], 4, "GET /api/servers/a%20b", ""),
         (&["restart", "other"], 4, "POST /api/servers/other/restart", ""),
     ];
-    let (url, server) = server(cases.len(), answer);
+    let (url, server) = serve_requests(cases.len(), answer);
     let mut asked = Vec::new();
     for (words, code, page, expected) in cases {
         let run = bench.run(&[words, &["--url", &url, "--token", TOKEN]].concat());
@@ -87,7 +87,7 @@ fn what_the_gateway_tells_is_shown() {
 fn a_log_is_followed_while_its_beginning_goes() {
     let bench = Bench::new("running-follow");
     let mut logs = ["one\ntwo\n", "two\nthree\n", "two\nthree\n"].into_iter();
-    let (url, server) = server(4, move |page| match logs.next() {
+    let (url, server) = serve_requests(4, move |page| match logs.next() {
         Some(log) => (200, json!({"name": "files", "log": log})),
         None => answer(&page.replace("files", "gone")),
     });

@@ -200,7 +200,7 @@ async fn discover(id: Option<&str>) -> Result<Vec<Found>, Exit> {
             Ok(Ok(about)) => found.push(Found { id: name, socket, about }),
             Ok(Err(error)) if control_socket::is_stale(&error) => control_socket::remove(&socket),
             Ok(Err(error)) => {
-                render::say(&format!("the gateway {name} cannot be reached: {error}"))
+                render::say(&format!("the gateway {name} cannot be reached: {error}"));
             }
             Err(_) => render::say(&format!("the gateway {name} does not answer")),
         }

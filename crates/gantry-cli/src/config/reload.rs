@@ -147,7 +147,7 @@ impl Reload {
                     self.state.set(self.files.clone(), problem);
                 }
                 Err(error) => {
-                    tracing::error!(%error, "checking the configuration for changes failed")
+                    tracing::error!(%error, "checking the configuration for changes failed");
                 }
             }
         }

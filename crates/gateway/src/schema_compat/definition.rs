@@ -19,14 +19,14 @@ const TEXTS: [&str; 4] = ["title", "description", "icons", "_meta"];
 /// written differently that means the same has no changes.
 ///
 /// ```
-/// use gantry_gateway::{Class, changes};
+/// use gantry_gateway::{ChangeClass, changes};
 /// use gantry_protocol::RawJson;
 /// let old = RawJson::from_static(r#"{"name":"t","inputSchema":{"properties":{"a":{}}}}"#);
 /// let new = RawJson::from_static(
 ///     r#"{"name":"t","inputSchema":{"properties":{"a":{}},"required":["a"]}}"#,
 /// );
 /// let changes = changes(&old, &new);
-/// assert_eq!(changes[0].class, Class::Major);
+/// assert_eq!(changes[0].class, ChangeClass::Major);
 /// assert_eq!(changes[0].text, "the parameter `a` is now required");
 /// ```
 pub fn changes(old: &RawJson, new: &RawJson) -> Vec<DefinitionChange> {

@@ -119,9 +119,9 @@ fn a_file_is_read_again_when_its_tools_say() {
         let folder = Folder::new().with("a.tool.json", json_with(&manifest));
         let file = folder.0.join("a.tool.json");
         let mut folders = Folders::new(vec![folder.0.clone()]);
-        folders.look();
+        folders.scan();
         let (first, manifest) = (folders.read[&file].read, folders.latest().manifests[0].clone());
-        assert!(!folders.look(), "{cache_ttl}: it says the same");
+        assert!(!folders.scan(), "{cache_ttl}: it says the same");
         assert_eq!(folders.read[&file].read > first, is_read_again, "{cache_ttl}");
         assert!(Arc::ptr_eq(&folders.latest().manifests[0], &manifest), "{cache_ttl}");
     }

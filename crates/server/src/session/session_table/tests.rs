@@ -288,7 +288,7 @@ async fn when_all_is_used_up_the_principal_with_most_gives_way() {
     let server_state = shared(settings);
     for principal in ["ada", "bob"] {
         (0..3).for_each(|_| {
-            assert_eq!(find(&server_state, principal, &open(&server_state, principal)), "found")
+            assert_eq!(find(&server_state, principal, &open(&server_state, principal)), "found");
         });
     }
     for principal in ["cy", "dan"] {
