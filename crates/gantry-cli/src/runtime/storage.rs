@@ -8,7 +8,7 @@ use gantry_policy::{DocumentStore, DocumentStoreError, Kept};
 use gantry_protocol::JsonLimits;
 use gantry_store::{Document, Settings, Store, StoreError, TaskLimits, TaskRow};
 
-/// A cabinet in the store at this address. It is open only while something is read or written:
+/// The documents in the store at this address. It is open only while something is read or written:
 /// decisions are rare, and an idle gateway holds no connection.
 #[derive(Debug)]
 pub(crate) struct DatabaseDocuments(pub(crate) String);
@@ -118,7 +118,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_kept_is_found_by_the_next_program() {
-        let folder = std::env::temp_dir().join(format!("gantry-cabinet-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("gantry-documents-{}", std::process::id()));
         let address = format!("sqlite://{}/gantry.db", folder.display());
         let document_store = DatabaseDocuments(address.clone());
         document_store.put("tokens", "a", "{}".to_owned()).await.expect("it can be written");

@@ -16,11 +16,11 @@ use crate::server_state::ServerState;
 use crate::settings::Settings;
 
 /// A provider of one resource that keeps what it heard last.
-struct Ears(watch::Sender<BTreeSet<String>>);
+struct RecordingProvider(watch::Sender<BTreeSet<String>>);
 
-impl Provider for Ears {
+impl Provider for RecordingProvider {
     fn name(&self) -> &str {
-        "ears"
+        "recorder"
     }
 
     fn serve(&self, _: &Resolved, _: &CallContext) -> BoxFuture<'static, Outcome> {
@@ -34,11 +34,11 @@ impl Provider for Ears {
 
 fn house() -> (Arc<ServerState>, watch::Receiver<BTreeSet<String>>) {
     let gateway = Gateway::builder(ServerInfo::new("watched", "1")).build();
-    let (ears, heard) = watch::channel(BTreeSet::new());
+    let (recorder, heard) = watch::channel(BTreeSet::new());
     let definition = RawJson::from_static(r#"{"uri":"test://one","name":"one"}"#);
     let one = Arc::new(ResourceEntry::new(definition).expect("a resource"));
     let listing = Listing { resources: vec![one], ..Listing::default() };
-    gateway.attach(Arc::new(Ears(ears))).publish(listing);
+    gateway.attach(Arc::new(RecordingProvider(recorder))).publish(listing);
     (ServerState::new(gateway, Settings::default()), heard)
 }
 
