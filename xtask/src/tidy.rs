@@ -4,6 +4,7 @@
 mod documents;
 mod layers;
 mod links;
+mod names;
 mod places;
 mod shape;
 
@@ -37,9 +38,11 @@ pub(crate) fn run(root: &Path) -> Outcome {
     for source in &sources {
         complaints.extend(shape::check(source));
         complaints.extend(places::check(source));
+        complaints.extend(names::check(source));
         complaints.extend(documents::check_paths(source, |path| root.join(path).exists()));
     }
     complaints.extend(layers::check(&sources)?);
+    complaints.extend(names::check_files(&sources));
     complaints.extend(links::check(&sources, |path| root.join(path).exists()));
     complaints.extend(documents::check_seeds(&sources));
     complaints.extend(documents::check_dependencies(&sources)?);

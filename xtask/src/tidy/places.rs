@@ -107,7 +107,7 @@ fn misplaced(source: &Source, place: &Place) -> Vec<Complaint> {
 }
 
 /// A file of tests beside the code: `x/tests.rs`, `x/tests/y.rs`.
-fn is_test(path: &str) -> bool {
+pub(super) fn is_test(path: &str) -> bool {
     path.ends_with("/tests.rs") || path.contains("/tests/")
 }
 
