@@ -1,7 +1,8 @@
-//! The doors of Gantry: stdio, Streamable HTTP, HTTP+SSE and WebSocket, on every revision.
+//! The MCP server of Gantry: stdio, Streamable HTTP, HTTP+SSE, WebSocket and in-process transports,
+//! for every revision of the protocol.
 //!
-//! A door turns bytes into messages, lets [`era`] lift them to the newest form, steps the call
-//! that the gateway runs, and writes down what it says. Everything about revisions is in `era`.
+//! A transport turns bytes into messages. `session` (legacy) or `stateless` (modern) lifts them to the
+//! newest form, steps the call that the gateway runs, and lowers what goes back to the client.
 
 mod authenticator;
 mod discover;

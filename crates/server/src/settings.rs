@@ -1,4 +1,4 @@
-//! Every limit and habit of the doors, with its default.
+//! Every limit and option of the server, with its default.
 
 use std::time::Duration;
 
@@ -7,22 +7,22 @@ use gantry_protocol::{JsonLimits, Revision};
 /// Which eras of the protocol are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Eras {
-    /// Clients with a handshake and clients without, side by side.
+    /// Legacy and modern clients, side by side.
     #[default]
     Both,
-    /// Only clients that open with `initialize`.
+    /// Only clients that open a session with `initialize`.
     Legacy,
-    /// Only clients whose every request stands alone.
+    /// Only stateless clients.
     Modern,
 }
 
-/// How the doors behave.
+/// The settings of a server.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// Which eras are served.
     pub eras: Eras,
-    /// The one revision that is spoken with a handshake, whatever the client offers. Without it
-    /// the client's own, or the newest that has a handshake.
+    /// The revision that `initialize` negotiates, whatever the client offers. Without it the client's
+    /// own, or the newest legacy one.
     pub handshake_revision: Option<Revision>,
     /// Size and depth of one message: an HTTP body, a line, a frame.
     pub message: JsonLimits,
@@ -49,7 +49,7 @@ pub struct Settings {
     pub receiving_heads: usize,
     /// Connections to the control socket at once.
     pub control_connections: usize,
-    /// Threads that HTTP connections are spread over beside the runtime that serves the door, each
+    /// Worker threads that HTTP connections are spread over beside the runtime that listens, each
     /// with a runtime of its own. A connection stays where it was put, and handlers run there: they
     /// must not block, and cannot use `tokio::task::block_in_place`. With none, that runtime has
     /// all connections.
@@ -88,7 +88,7 @@ pub struct Settings {
     pub parked_of_principal: usize,
     /// How long such a call waits.
     pub parked_for: Duration,
-    /// Tasks under way at once, over all clients.
+    /// Tasks running at once, over all clients.
     pub tasks: usize,
     /// The same for one principal.
     pub tasks_of_principal: usize,
@@ -137,9 +137,9 @@ pub struct Settings {
     pub sending: usize,
     /// The same for one principal.
     pub sending_of_principal: usize,
-    /// How long calls under way may take to end when their client has no more to say.
+    /// How long calls in flight may take to end when their client has no more to say.
     pub linger: Duration,
-    /// How long calls under way may take to end when the server stops.
+    /// How long calls in flight may take to end when the server stops.
     pub drain: Duration,
     /// Whether every client gets values as content blocks of type `json`, which no revision knows.
     /// One that declares `experimental.jsonContent` gets them anyway.
