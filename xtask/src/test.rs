@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::failure::{Failure, Outcome};
-use crate::steps::Steps;
+use crate::steps::{self, Steps};
 use crate::{bench, build, check, clients, conformance, fuzz, process, provision, workspace};
 
 /// Seconds for each fuzz target in CI.
@@ -83,9 +83,10 @@ fn fuzz(root: &Path) -> Outcome {
     fuzz::run(root, &words(&["--seconds", FUZZ_SECONDS]))?;
     let time = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let seed = format!("{}{:09}", time.as_secs(), time.subsec_nanos());
-    println!("GANTRY_FRAMING_SEED={seed} GANTRY_FRAMING_CASES={FRAMING_STREAMS}");
+    steps::note(&format!("GANTRY_FRAMING_SEED={seed} GANTRY_FRAMING_CASES={FRAMING_STREAMS}"));
     let mut cargo = process::cargo(root);
-    cargo.args(["test", "--quiet", "-p", "gantry-tests", "--test", "http", "--"]);
+    // The whole workspace, as it was compiled for the other tests.
+    cargo.args(["test", "--quiet", "--workspace", "--test", "http", "--"]);
     cargo.arg("framing::generated");
     cargo.envs([("GANTRY_FRAMING_SEED", &*seed), ("GANTRY_FRAMING_CASES", FRAMING_STREAMS)]);
     process::run(&mut cargo)

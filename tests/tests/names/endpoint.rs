@@ -170,7 +170,6 @@ async fn over_stdio(fixture: &mut UpstreamFixture, request: Request) -> Value {
     serde_json::from_str(&line).expect("JSON")
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is written in place")]
 async fn over_sse(address: SocketAddr, args: Value) -> Value {
     let mut transport = ClientTransport::sse(address).await;
     let greeting = json!({"protocolVersion": "2024-11-05", "capabilities": {},

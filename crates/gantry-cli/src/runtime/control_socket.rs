@@ -233,7 +233,10 @@ mod tests {
     #[test]
     fn gateways_of_other_environments_are_looked_for() {
         let short = "/tmp/gantry-7";
-        let cases: [(&[(&str, &str)], &str, &[&str]); 4] = [
+        // The variables, the state directory, and where gateways are looked for.
+        type Case =
+            (&'static [(&'static str, &'static str)], &'static str, &'static [&'static str]);
+        let cases: [Case; 4] = [
             (
                 &[("HOME", "/h")],
                 "/h/.local/state/gantry",
