@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn gateways_of_other_environments_are_looked_for() {
-        let short = "/tmp/gantry-7";
+        const SHORT: &str = "/tmp/gantry-7";
         // The variables, the state directory, and where gateways are looked for.
         type Case =
             (&'static [(&'static str, &'static str)], &'static str, &'static [&'static str]);
@@ -240,12 +240,12 @@ mod tests {
             (
                 &[("HOME", "/h")],
                 "/h/.local/state/gantry",
-                &["/h/.local/state/gantry/run", short, "/run/user/7/gantry"],
+                &["/h/.local/state/gantry/run", SHORT, "/run/user/7/gantry"],
             ),
             (
                 &[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/run/user/7")],
                 "/h/.local/state/gantry",
-                &["/run/user/7/gantry", "/h/.local/state/gantry/run", short],
+                &["/run/user/7/gantry", "/h/.local/state/gantry/run", SHORT],
             ),
             (
                 &[("HOME", "/h"), ("XDG_RUNTIME_DIR", "/r"), ("XDG_STATE_HOME", "/s")],
@@ -253,7 +253,7 @@ mod tests {
                 &[
                     "/r/gantry",
                     "/s/gantry/run",
-                    short,
+                    SHORT,
                     "/run/user/7/gantry",
                     "/h/.local/state/gantry/run",
                 ],
@@ -261,7 +261,7 @@ mod tests {
             (
                 &[("XDG_RUNTIME_DIR", "r"), ("XDG_STATE_HOME", "/s")],
                 "/s/gantry",
-                &["/s/gantry/run", short, "/run/user/7/gantry"],
+                &["/s/gantry/run", SHORT, "/run/user/7/gantry"],
             ),
         ];
         for (variables, state, expected) in cases {
@@ -272,7 +272,7 @@ mod tests {
             let found = all(&variable, Path::new(state), 7);
             assert_eq!(found, expected.iter().map(PathBuf::from).collect::<Vec<_>>());
             let own = own(&variable, Path::new(state), 7);
-            assert!(found.starts_with(&own) && own.last().is_some_and(|it| *it == *short));
+            assert!(found.starts_with(&own) && own.last().is_some_and(|it| *it == *SHORT));
         }
     }
 }
