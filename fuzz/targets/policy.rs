@@ -9,8 +9,8 @@ use gantry_gateway::filter::VisibilityFilter;
 use gantry_gateway::{Caller, Target, ToolEntry};
 use gantry_policy::pins::{Digest, Key, Kind};
 use gantry_policy::{
-    Clock, Condition, ConditionBounds, MemoryDocumentStore, PinSettings, Pins, Rule, RuleEffect, RuleSet,
-    Rules, Signer, Token, Tokens,
+    Clock, Condition, ConditionBounds, MemoryDocumentStore, PinSettings, Pins, Rule, RuleEffect,
+    RuleSet, Rules, Signer, Token, Tokens,
 };
 use gantry_protocol::{JsonLimits, Method, RawJson};
 use libfuzzer_sys::fuzz_target;
