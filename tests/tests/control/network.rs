@@ -18,7 +18,7 @@ async fn a_token_is_given_or_nothing_is_sent() {
         (&["--url", &url, "--token", &token], &[], 0, "no servers"),
         (&["--url", &address], &given, 0, "no servers"),
         (&["--url", &url, "--token", "wrong"], &[], 5, "admin-token"),
-        (&["--url", &url, "--instance", "1"], &given, 2, "two gateways"),
+        (&["--url", &url, "--instance", "1"], &given, 2, "different gateways"),
         (&["--url", "http://192.0.2.1"], &given, 5, "clear text"),
         (&["--url", "http://192.0.2.1:4268", "--token", &token], &[], 5, "clear text"),
         (&["--url", "http://gateway.example"], &given, 5, "clear text"),

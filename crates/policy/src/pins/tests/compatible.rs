@@ -74,7 +74,7 @@ async fn what_clients_see_and_call() {
         ),
         (
             with(
-                json!({"inputSchema": schema(json!({"n": {"type": "integer", "default": null}}))}),
+                json!({"inputSchema": schema(json!({"n": {"type": ["integer", "null"], "default": null}}))}),
             ),
             "compatible",
             true,
