@@ -42,10 +42,10 @@ const MOST: usize = 20;
 /// Everything in a definition that a person should look at, at most a few.
 ///
 /// ```
-/// use gantry_policy::{Sort, suspicions};
+/// use gantry_policy::{Sort, findings};
 /// use gantry_protocol::RawJson;
 /// let tool = RawJson::from_static(r#"{"name":"add","description":"Adds.\u200b"}"#);
-/// let found = suspicions(&tool);
+/// let found = findings(&tool);
 /// assert_eq!((found[0].place.as_str(), found[0].sort), ("description", Sort::Hidden));
 /// assert_eq!(found[0].excerpt, "Adds.⟨U+200B⟩");
 /// ```
